@@ -31,12 +31,15 @@ std::vector<std::string> lines_of(const std::string& op, const std::vector<std::
 
 OpProof::OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
                  const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
+                 const std::vector<std::string>& group_cases, RandomCase random_case,
                  BadInputs bad_inputs)
     : op(std::move(op)),
       data_sets(std::move(data_sets)),
       reference(reference),
       cases(lines_of(this->op, cases)),
       small_cases(lines_of(this->op, small_cases)),
+      group_cases(lines_of(this->op, group_cases)),
+      random_case(random_case),
       bad_inputs(bad_inputs) {}
 
 Expected Expected::of_size(std::int64_t size) {

@@ -77,6 +77,7 @@ ReferenceOptions reference_options(Check check, const DeviceInfo& device,
 /// The proof of an op: data and pure functions, no state.
 struct OpProof {
   using ReferenceOf = Reference (*)(const Problem&, const Tensors& inputs, const ReferenceOptions&);
+  using RandomCase = std::string (*)(Random&);
   using BadInputs = Reason (*)(const Problem&, const Tensors&);
 
   std::string op;  ///< its name
@@ -98,7 +99,7 @@ struct OpProof {
   /// Variants whose results have bounds of their own. Those of the others are the same.
   std::vector<std::string> own_bounds;
   /// Draws a problem no larger than the cases, without dtype. Null: a case with other extents.
-  std::string (*random_case)(Random&) = nullptr;
+  RandomCase random_case;
   int random_cases = 6;  ///< how many a test draws
   /// Returns the reason if values of the inputs are invalid, such as an index out of range. Null:
   /// all values are valid.
@@ -107,6 +108,7 @@ struct OpProof {
   /// Cases are given without the op's name; "n={1,2}" stands for "n=1" and "n=2".
   OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
           const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
+          const std::vector<std::string>& group_cases = {}, RandomCase random_case = nullptr,
           BadInputs bad_inputs = nullptr);
 };
 

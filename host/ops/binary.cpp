@@ -2,12 +2,7 @@
 // binary.cpp - the fields of binary, how shapes broadcast, and how it is computed.
 #include "binary.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {
@@ -34,6 +29,12 @@ const char* function_of(const Problem& problem) {
       ->function;
 }
 
+/// The shape of b; where none is given, a's.
+Shape shape_of_b(const Problem& problem) {
+  const Shape shape = problem.shape("shape_b");
+  return shape.empty() ? problem.shape("shape") : shape;
+}
+
 /// Extent of axis i, counted from the last one; 1 where the shape has no such axis.
 std::int64_t extent_from_end(const Shape& shape, std::size_t i) {
   return i < shape.size() ? shape[shape.size() - 1 - i] : 1;
@@ -42,7 +43,7 @@ std::int64_t extent_from_end(const Shape& shape, std::size_t i) {
 // ---- the problem ----
 
 void check_shapes(const Problem& problem, Schema::Values& values) {
-  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  const Shape a = problem.shape("shape"), b = shape_of_b(problem);
   if (a.size() > kMostExtents) bad_field(problem, "shape", "needs up to 4 extents");
   if (b.size() > kMostExtents) bad_field(problem, "shape_b", "needs up to 4 extents");
   for (std::size_t i = 0; i < kMostExtents; ++i) {
@@ -60,7 +61,7 @@ void check_shapes(const Problem& problem, Schema::Values& values) {
 
 std::vector<TensorSpec> binary_tensors(const Problem& problem) {
   const Dtype dtype = problem.dtype();
-  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  const Shape a = problem.shape("shape"), b = shape_of_b(problem);
   const Shape c = BinaryAxes(problem).shape;
   return {input("a", dtype, a), input("b", dtype, b),
           output("c", dtype, c,
@@ -113,15 +114,8 @@ double flops(const Problem& problem) {
 
 }  // namespace
 
-Shape binary_shape_a(const Problem& problem) { return problem.shape("shape"); }
-
-Shape binary_shape_b(const Problem& problem) {
-  const Shape shape = problem.shape("shape_b");
-  return shape.empty() ? binary_shape_a(problem) : shape;
-}
-
 BinaryAxes::BinaryAxes(const Problem& problem) {
-  const Shape a = binary_shape_a(problem), b = binary_shape_b(problem);
+  const Shape a = problem.shape("shape"), b = shape_of_b(problem);
   std::int64_t step_a = 1, step_b = 1;
   int used = 0;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {

@@ -9,10 +9,6 @@
 
 namespace clam {
 
-/// The shape of an operand as its field says it; of b where none is given, a's.
-Shape binary_shape_a(const Problem& problem);
-Shape binary_shape_b(const Problem& problem);
-
 /// An axis of c and how far an operand's elements are apart along it; 0 where it repeats.
 struct BinaryAxis {
   std::int64_t extent = 1, step_a = 0, step_b = 0;

@@ -2,13 +2,10 @@
 // concat.cpp - the fields of concat, and how it is computed.
 #include "concat.hpp"
 
-#include <fmt/core.h>
-
 #include <numeric>
 
-#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 #include "shared/per_axis.hpp"
 
 namespace clam {

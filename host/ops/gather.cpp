@@ -2,11 +2,8 @@
 // gather.cpp - the fields of gather, and how it is computed.
 #include "gather.hpp"
 
-#include <fmt/core.h>
-
-#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

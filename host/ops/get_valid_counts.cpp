@@ -4,14 +4,8 @@
 //     get_valid_counts_one     one launch, a work-group per batch item
 //     get_valid_counts_two     count, scatter; each group of scatter adds all counts up again
 //     get_valid_counts_three   count, scan, scatter
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "clam/op.hpp"
-#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // layer_norm.cpp - the fields of layer_norm, and how it is computed.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
 #include "ops/shared/lanes.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,13 +2,8 @@
 // lrn.cpp - the fields of lrn, and how it is computed.
 #include "lrn.hpp"
 
-#include <fmt/core.h>
-
-#include <cmath>
-
-#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 #include "shared/sides.hpp"
 
 namespace clam {

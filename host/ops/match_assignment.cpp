@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 // match_assignment.cpp - the fields of match_assignment, and how it is computed.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "clam/op.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

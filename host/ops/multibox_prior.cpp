@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // multibox_prior: its Problem line, and its plan.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "ops/shared/launch.hpp"
 #include "runtime/number_text.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

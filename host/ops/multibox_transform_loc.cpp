@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // multibox_transform_loc: its Problem line, and its plan.
-#include <fmt/core.h>
-
-#include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

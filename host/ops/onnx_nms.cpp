@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms: its Problem line, what it asks of the core of nms, and the launch of its output.
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "ops/shared/launch.hpp"
 #include "ops/shared/suppression.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,14 +2,8 @@
 // pad.cpp - the fields of pad, and how it is computed.
 #include "pad.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "ops/shared/launch.hpp"
 #include "shared/copy_unit.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 #include "shared/per_axis.hpp"
 
 namespace clam {

@@ -2,14 +2,9 @@
 // pool2d.cpp - the fields of pool2d, and how it is computed.
 #include "pool2d.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "ops/shared/lanes.hpp"
-#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

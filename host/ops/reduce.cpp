@@ -2,13 +2,8 @@
 // reduce.cpp - the fields of reduce, and how it is computed.
 #include "reduce.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "ops/shared/lanes.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,15 +2,9 @@
 // resize.cpp - the fields of resize, and how it is computed.
 #include "resize.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <vector>
 
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,15 +2,9 @@
 // rotary.cpp - the fields of rotary, and how it is computed.
 #include "rotary.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
 #include "ops/shared/tiling.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

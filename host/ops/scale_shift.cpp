@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // scale_shift.cpp - the fields of scale_shift, and how it is computed.
-#include <fmt/core.h>
-
-#include "clam/op.hpp"
 #include "ops/shared/activation.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 #include "shared/per_axis.hpp"
 
 namespace clam {

@@ -2,10 +2,7 @@
 // slice.cpp - the fields of slice, and how it is computed.
 #include "slice.hpp"
 
-#include <fmt/core.h>
-
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 #include "shared/per_axis.hpp"
 
 namespace clam {

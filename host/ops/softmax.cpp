@@ -2,14 +2,8 @@
 // softmax.cpp - the fields of softmax, and how it is computed.
 #include "softmax.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "ops/shared/lanes.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ssd_decode: its Problem line, and its plan.
-#include <fmt/core.h>
-
-#include "clam/op.hpp"
 #include "ops/shared/boxes.hpp"
-#include "ops/shared/launch.hpp"
 #include "ops/shared/places.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,12 +2,7 @@
 // transpose.cpp - the fields of transpose, and how it is computed.
 #include "transpose.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -2,14 +2,9 @@
 // unary.cpp - the fields of unary, and how it is computed.
 #include "unary.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // yolo_decode.cpp - the fields of yolo_decode, and how it is computed.
-#include <fmt/core.h>
-
-#include <cstdint>
-
-#include "clam/op.hpp"
 #include "ops/shared/lanes.hpp"
-#include "ops/shared/launch.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

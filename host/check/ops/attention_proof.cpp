@@ -15,20 +15,12 @@
 //   with
 //                                 chunks, weights are rounded to half first
 //   the sum of weights            n + 2 blocks roundings of its value, and 6 for the division
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <functional>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "clam/error.hpp"
 #include "ops/attention.hpp"
 #include "shared/epilogue.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::attention {
 namespace {
@@ -398,8 +390,7 @@ OpProof proof() {
           "heads=2 nq=21 nk=75 d=80",
           "heads=1 nq=6 nk=150 d=128",
           "heads=2 nq=13 nk=29 d=40 dv=37 mask=bhqk",
-          "heads=1 nq=9 nk=70 d=8 dv=300",
-          "heads=1 nq=9 nk=70 d=100 dv=20",
+          "heads=1 nq=9 nk=70 d={8 dv=300,100 dv=20}",
           // Batches, masks, fewer heads of k and v, swap, causal.
           "batch=2 heads=3 nq=22 nk=24 d=16 mask=bhqk",
           "batch=2 heads=6 nq=10 nk=34 d=16 kv_heads=2",
@@ -409,14 +400,12 @@ OpProof proof() {
           "heads=2 nq=9 nk=40 d=16 causal=1 scale=-0.5",
           // Heads in place: rows of a packed projection, and of the output that joins them.
           "batch=2 heads=2 nq=18 nk=20 d=16 ldq=96 headq=16 ldk=96 headk=16 offk=32 ldv=96 "
-          "headv=16 "
-          "offv=64 ldo=32 heado=16 swap",
+          "headv=16 offv=64 ldo=32 heado=16 swap",
           "batch=2 heads=3 nq=7 nk=9 d=6 ldq=23 headq=7 strideq=200 offq=3 ldv=7 ldo=19 "
           "heado=6 offo=1",
           // What models run.
           "heads=4 nq=192 nk=192 d=64",
-          "heads=1 nq=37 nk=187 d=64",
-          "heads=1 nq=9 nk=512 d=64",
+          "heads=1 nq={37 nk=187,9 nk=512} d=64",
           "heads=8 nq=1 nk=300 d=64 kv_heads=2",
           // Sums in half.
           "heads=2 nq=5 nk=6 d=4 acc=chunk",
@@ -432,17 +421,15 @@ OpProof proof() {
           "heads=2 nq=6 nk=7 d=5 dv=6 causal=1",
           "batch=2 heads=2 nq=3 nk=35 d=8 kv_heads=1 mask=bhqk scale=0.5",
           "heads=2 nq=18 nk=20 d=8 ldq=48 headq=8 ldk=48 headk=8 offk=16 ldv=48 headv=8 "
-          "offv=32 ldo=16 "
-          "heado=8",
+          "offv=32 ldo=16 heado=8",
           "heads=1 nq=2 nk=9 d=4 dv=36",
           "batch=2 heads=2 nq=5 nk=17 d=8 mask=bqk swap",
           "heads=2 nq=5 nk=37 d=36 acc=chunk",
-      }};
-  proof.group_cases = {"attention heads=1 nq=17 nk=65 d=64 mask=qk",
-                       "attention heads=2 nq=17 nk=65 d=64", "attention heads=2 nq=5 nk=75 d=80"};
+      },
+      {"heads=1 nq=17 nk=65 d=64 mask=qk", "heads=2 nq=17 nk=65 d=64", "heads=2 nq=5 nk=75 d=80"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

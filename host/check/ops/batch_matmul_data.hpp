@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "check/op_proof.hpp"
 #include "shared/product_sets.hpp"
 
 namespace clam::batch_matmul_data {

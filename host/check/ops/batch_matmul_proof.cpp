@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: MIT
 // batch_matmul_proof.cpp - c[i,m,n] = act(scale * sum_k a[i,m,k] * b[i,k,n] + mask[m,n]) in
 // double, and how far from it a device may be.
-#include <fmt/core.h>
-
-#include <vector>
-
 #include "batch_matmul_data.hpp"
-#include "check/op_proof.hpp"
-#include "clam/error.hpp"
-#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::batch_matmul {
 namespace {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) {
-    throw Unsupported("batch_matmul: " + *reason);
-  }
   const Shape shape{problem.integer("batch"), problem.integer("m"), problem.integer("n")};
   MatrixProduct product(problem, "scale", inputs.at("a"), inputs.at("b"));
   product.batch = static_cast<std::size_t>(shape[0]);
@@ -44,22 +34,14 @@ std::vector<DataSet> data_sets() {
   return sets;
 }
 
-/// A place in wider matrices half of the time, and of these half with aligned rows.
-std::string random_place(Random& random, const char* name, int rows, int row) {
-  if (random.integer(0, 1) == 0) return "";
-  const int step = random.integer(0, 1) == 0 ? 4 : 1;
-  const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-  return fmt::format(" ld{0}={1} off{0}={2} stride{0}={3}", name, ld, step * random.integer(0, 5),
-                     (rows * ld + step - 1) / step * step + step * random.integer(0, 3));
-}
-
 std::string random_case(Random& random) {
   const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
   const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
   std::string line = fmt::format("batch_matmul batch={} m={} n={} k={} ta={} tb={}",
                                  random.integer(1, 4), m, n, k, ta ? 1 : 0, tb ? 1 : 0);
-  line += random_place(random, "a", ta ? k : m, ta ? m : k);
-  line += random_place(random, "b", tb ? n : k, tb ? k : n) + random_place(random, "c", m, n);
+  using product_sets::random_place;
+  line += random_place(random, "a", ta ? m : k, ta ? k : m);
+  line += random_place(random, "b", tb ? k : n, tb ? n : k) + random_place(random, "c", n, m);
   const char* const masks[] = {"none", "mn", "bmn"};
   line += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
   if (random.integer(0, 3) == 0) line += " batch_a=1";
@@ -83,24 +65,17 @@ OpProof proof() {
           "batch=2 m=1 n=9 k=2 tb=1",
           "batch=2 m=7 n=1 k=5 ta=1",
           "batch=3 m=5 n=7 k=1 ta=1 tb=1 mask=mn",
-          "batch=2 m=3 n=4 k=4 tb=1",
-          "batch=2 m=4 n=5 k=8 tb=1",
+          "batch=2 m={3 n=4 k=4,4 n=5 k=8} tb=1",
           "batch=2 m=5 n=8 k=4",
           "batch=3 m=4 n=4 k=4 ta=1",
           "batch=3 m=8 n=7 k=8 ta=1 tb=1",
           // Around one group.
-          "batch=2 m=63 n=15 k=12 tb=1",
-          "batch=2 m=64 n=16 k=12 tb=1",
-          "batch=2 m=65 n=17 k=12 tb=1",
-          "batch=2 m=15 n=64 k=12",
-          "batch=2 m=17 n=68 k=12",
-          "batch=2 m=16 n=60 k=12 ta=1",
-          "batch=2 m=20 n=68 k=12 ta=1",
-          "batch=2 m=64 n=15 k=12 ta=1 tb=1",
-          "batch=2 m=68 n=17 k=12 ta=1 tb=1",
+          "batch=2 m={63 n=15,64 n=16,65 n=17} k=12 tb=1",
+          "batch=2 m={15 n=64,17 n=68} k=12",
+          "batch=2 m={16 n=60,20 n=68} k=12 ta=1",
+          "batch=2 m={64 n=15,68 n=17} k=12 ta=1 tb=1",
           // Higher tiles, around their last row and group.
-          "batch=3 m=96 n=132 k=8 tb=1 mask=bmn",
-          "batch=3 m=97 n=131 k=8 tb=1 mask=bmn",
+          "batch=3 m={96 n=132,97 n=131} k=8 tb=1 mask=bmn",
           "batch=2 m=191 n=192 k=8",
           "batch=2 m=193 n=192 k=12 mask=mn",
           "batch=5 m=188 n=196 k=8 ta=1",
@@ -122,15 +97,13 @@ OpProof proof() {
           "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 lda=256 ldb=256 stridea=64 strideb=64",
           "batch=4 m=192 n=64 k=192 ldb=256 ldc=256 strideb=64 stridec=64",
           "batch=2 m=9 n=11 k=8 tb=1 lda=24 ldb=24 ldc=33 stridea=8 strideb=8 stridec=11 offa=8 "
-          "offb=8 "
-          "offc=11",
+          "offb=8 offc=11",
           "batch=3 m=12 n=8 k=12 ta=1 lda=36 ldb=24 ldc=24 stridea=12 strideb=8 stridec=8",
           // One matrix for all batch items.
           "batch=3 m=9 n=15 k=12 tb=1 batch_a=1",
           "batch=3 m=9 n=15 k=12 tb=1 batch_b=1 mask=bmn",
           "batch=3 m=9 n=16 k=12 batch_a=1 batch_b=1",
-          "batch=3 m=43 n=41 k=33 ta=1 batch_a=1",
-          "batch=3 m=43 n=41 k=33 ta=1 tb=1 batch_b=1",
+          "batch=3 m=43 n=41 k=33 ta=1 {batch_a=1,tb=1 batch_b=1}",
           // Slices, aligned and not; batch items that overlap.
           "batch=2 m=9 n=16 k=12 lda=16 ldb=20 ldc=24 stridea=160 strideb=244 stridec=220 offa=4 "
           "offb=8 offc=4",
@@ -172,12 +145,11 @@ OpProof proof() {
           "batch=2 m=31 n=35 k=33 ta=1",
           "batch=2 m=5 n=9 k=36 tb=1 acc=chunk scale=0.125",
           "batch=2 m=5 n=8 k=36 acc=f16",
-      }};
-  proof.group_cases = {
-      "batch_matmul batch=3 m=13 n=70 k=20 tb=1", "batch_matmul batch=2 m=9 n=15 k=12 tb=1",
-      "batch_matmul batch=2 m=41 n=39 k=43", "batch_matmul batch=3 m=12 n=68 k=20 ta=1"};
+      },
+      {"batch=3 m=13 n=70 k=20 tb=1", "batch=2 m=9 n=15 k=12 tb=1", "batch=2 m=41 n=39 k=43",
+       "batch=3 m=12 n=68 k=20 ta=1"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

@@ -5,17 +5,8 @@
 // double has more than twice a float's digits, so rounding a double once more gives the float that
 // IEEE 754 asks for, and a float rounded once more the half. A quotient is within 2.5 ulp of a
 // float (OpenCL's table), 5 * 2^-24 of it, and then rounded to dtype.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <string>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/binary.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::binary {
 namespace {
@@ -35,12 +26,6 @@ struct Operation {
   Function function;
   bool quotient, denormals;
   Dtype dtype;
-
-  Operation(const Problem& problem, const ReferenceOptions& options)
-      : function(find_function(problem.choice("op"))),
-        quotient(problem.choice("op") == "div"),
-        denormals(options.denormals),
-        dtype(problem.dtype()) {}
 
   double value(double a, double b) const {
     const double result = function(a, b);
@@ -72,7 +57,8 @@ struct Operation {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operation operation(problem, options);
+  const std::string& op = problem.choice("op");
+  const Operation operation{find_function(op), op == "div", options.denormals, problem.dtype()};
   const BinaryAxes axes(problem);
   const HostTensor &a = inputs.at("a"), &b = inputs.at("b");
   const std::int64_t size = count(axes.shape);
@@ -128,53 +114,48 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
-      "binary",
-      {
-          {"zero_mean", Check::hard, "N(0,1)", filled(normal)},
-          {"wide", Check::hard, "numbers of all sizes and both signs", wide},
-          {"special", Check::hard,
-           "NaN, infinities, zeros, denormals and the largest numbers among them", special},
-      },
-      reference,
-      // An item has 4 elements or 1, a group 16 to 256 items.
-      {
-          // The same shape, or one number.
-          "op=add shape={1,3,255,256,257}",
-          "op=mul shape=3x5x7x9",
-          "op=mul shape=5x7 shape_b=1",
-          "op=sub shape=1 shape_b=5x8",
-          "op=div shape=10007 shape_b=1x1",
-          // Rows and columns, on either side.
-          "op=add shape=33x20 shape_b=20",
-          "op=sub shape=33x21 shape_b=21",
-          "op=mul shape=33x20 shape_b=33x1",
-          "op=div shape=21 shape_b=33x21",
-          "op=sub shape=20 shape_b=33x1",
-          "op=sub shape=33x1 shape_b=1x21",
-          "op=max shape=1000x3 shape_b=3",
-          "op=max shape=3x1000 shape_b=3x1",
-          "op=add shape=70x65 shape_b=70x1",
-          // Axes that stay apart, and some that do not.
-          "op=add shape=2x8x5x5 shape_b=8x1x1",
-          "op=mul shape=2x8x6x6 shape_b=2x8x1x1",
-          "op=sub shape=2x3x4x8 shape_b=2x1x4x1",
-          "op=sub shape=3x1x5x1 shape_b=1x4x1x7",
-          "op=sub shape=1x3x1x12 shape_b=2x1x5x1",
-          "op=min shape=1x1x1x1 shape_b=2x1x3x1",
-          "op=add shape=4x1x192 shape_b=4x192x1",
-          // What models run.
-          "op=mul shape=4x192x192 shape_b=192x192",
-          "op={add,sub,mul,div,max,min} shape={4099,25x40 shape_b=40}",
-      },
-      {"op=add shape=7x37", "op=sub shape=17x8 shape_b=8", "op=mul shape=17x9 shape_b=17x1",
-       "op=max shape=2x3x2x4 shape_b=2x1x2x1", "op=div shape=66 shape_b=1"}};
-  proof.group_cases = {"binary op=sub shape=257", "binary op=sub shape=33x20 shape_b=20",
-                       "binary op=sub shape=21 shape_b=33x21",
-                       "binary op=div shape=70x68 shape_b=70x1",
-                       "binary op=mul shape=2x3x40x5 shape_b=2x1x40x1"};
-  proof.random_case = random_case;
-  return proof;
+  return {"binary",
+          {
+              {"zero_mean", Check::hard, "N(0,1)", filled(normal)},
+              {"wide", Check::hard, "numbers of all sizes and both signs", wide},
+              {"special", Check::hard,
+               "NaN, infinities, zeros, denormals and the largest numbers among them", special},
+          },
+          reference,
+          // An item has 4 elements or 1, a group 16 to 256 items.
+          {
+              // The same shape, or one number.
+              "op=add shape={1,3,255,256,257}",
+              "op=mul shape=3x5x7x9",
+              "op=mul shape=5x7 shape_b=1",
+              "op=sub shape=1 shape_b=5x8",
+              "op=div shape=10007 shape_b=1x1",
+              // Rows and columns, on either side.
+              "op=add shape=33x20 shape_b=20",
+              "op=sub shape=33x21 shape_b=21",
+              "op=mul shape=33x20 shape_b=33x1",
+              "op=div shape=21 shape_b=33x21",
+              "op=sub shape=20 shape_b=33x1",
+              "op=sub shape=33x1 shape_b=1x21",
+              "op=max shape={1000x3 shape_b=3,3x1000 shape_b=3x1}",
+              "op=add shape=70x65 shape_b=70x1",
+              // Axes that stay apart, and some that do not.
+              "op=add shape=2x8x5x5 shape_b=8x1x1",
+              "op=mul shape=2x8x6x6 shape_b=2x8x1x1",
+              "op=sub shape=2x3x4x8 shape_b=2x1x4x1",
+              "op=sub shape=3x1x5x1 shape_b=1x4x1x7",
+              "op=sub shape=1x3x1x12 shape_b=2x1x5x1",
+              "op=min shape=1x1x1x1 shape_b=2x1x3x1",
+              "op=add shape=4x1x192 shape_b=4x192x1",
+              // What models run.
+              "op=mul shape=4x192x192 shape_b=192x192",
+              "op={add,sub,mul,div,max,min} shape={4099,25x40 shape_b=40}",
+          },
+          {"op=add shape=7x37", "op=sub shape=17x8 shape_b=8", "op=mul shape=17x9 shape_b=17x1",
+           "op=max shape=2x3x2x4 shape_b=2x1x2x1", "op=div shape=66 shape_b=1"},
+          {"op=sub shape=257", "op=sub shape=33x20 shape_b=20", "op=sub shape=21 shape_b=33x21",
+           "op=div shape=70x68 shape_b=70x1", "op=mul shape=2x3x40x5 shape_b=2x1x40x1"},
+          random_case};
 }
 
 }  // namespace clam::binary

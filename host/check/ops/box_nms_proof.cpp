@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // box_nms_proof.cpp - the output of box_nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "nms_data.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::box_nms {
@@ -34,10 +29,11 @@ void convert(BoxForm form, const DeviceFloat& a, HostTensor& out, std::int64_t a
 /// The values of `exact`: a NaN that was computed may have any payload. They have no margin, except
 /// that a device which is not held to denormals may keep or drop one.
 Expected by_value(const HostTensor& exact, const ReferenceOptions& options) {
-  Expected expected;
-  for (std::int64_t i = 0; i < exact.size(); ++i) expected.value.push_back(exact.get(i));
   const bool is_sharp = options.denormals || exact.dtype() == Dtype::f16;
-  expected.bound.assign(expected.value.size(), is_sharp ? 0 : 2 * kSmallest);
+  Expected expected = Expected::of_size(exact.size());
+  for (std::int64_t i = 0; i < exact.size(); ++i) {
+    expected.set(i, {exact.get(i), is_sharp ? 0 : 2 * kSmallest});
+  }
   return expected;
 }
 
@@ -70,9 +66,7 @@ box_sets::Rows rows_of(const Problem& p, Tensors& inputs) {
   return rows;
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows_of(p, inputs), seed);
-  Random random(seed);
+void special(const Problem& p, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"),
                                p.choice("in_format") == "center");
 }
@@ -113,7 +107,7 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
+  return {
       "box_nms",
       data_sets(),
       reference,
@@ -130,11 +124,10 @@ OpProof proof() {
        "n=700 valid_thresh=-inf", "n=700 iou_threshold={0,1}", "n=1000 iou_threshold=0.14285715",
        "n=4097 id_index=0", "n=2", "n=1 e=5 score_index=4 coord_start=0"},
       {"n=200 out_format=center", "batch=2 n=65 id_index=0 background_id=1",
-       "n=300 in_format=center out_format=corner", "n=1025 topk=40 id_index=0"}};
-  proof.group_cases = {"box_nms batch=3 n=250 id_index=0 background_id=2 out_format=center",
-                       "box_nms batch=2 n=1100 in_format=center out_format=corner"};
-  proof.random_case = random_case;
-  return proof;
+       "n=300 in_format=center out_format=corner", "n=1025 topk=40 id_index=0"},
+      {"batch=3 n=250 id_index=0 background_id=2 out_format=center",
+       "batch=2 n=1100 in_format=center out_format=corner"},
+      random_case};
 }
 
 }  // namespace clam::box_nms

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // concat_proof.cpp - concat, element by element: exact.
-
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
 #include "ops/concat.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::concat {
 namespace {
@@ -54,11 +51,11 @@ OpProof proof() {
        "axis=1 shape_a=2x3x5x7 shape_b=2x4x5x7 shape_c=2x1x5x7 shape_d=2x2x5x7"},
       {"axis=1 shape_a=5x3 shape_b=5x4", "axis=1 shape_a=3x8 shape_b=3x12",
        "axis=1 shape_a=5x3 shape_b=5x4 shape_c=5x2",
-       "axis=1 shape_a=3x8 shape_b=3x4 shape_c=3x4 shape_d=3x12"}};
-  proof.group_cases = {"concat axis=1 shape_a=65x8 shape_b=65x16",
-                       "concat axis=1 shape_a=65x8 shape_b=65x16 shape_c=65x24 shape_d=65x8"};
+       "axis=1 shape_a=3x8 shape_b=3x4 shape_c=3x4 shape_d=3x12"},
+      {"axis=1 shape_a=65x8 shape_b=65x16",
+       "axis=1 shape_a=65x8 shape_b=65x16 shape_c=65x24 shape_d=65x8"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

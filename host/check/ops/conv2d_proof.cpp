@@ -2,26 +2,16 @@
 // conv2d_proof.cpp - y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r in
 // double, with iy = oy * stride_h - pad_t + r * dilation_h and ix likewise; taps outside x are left
 // out of the sum. With it, how far from it a device may be.
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <set>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
-#include "clam/error.hpp"
 #include "conv2d_winograd_bound.hpp"
 #include "ops/conv2d_problem.hpp"
-#include "ops/shared/accumulator.hpp"
-#include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
-#include "shared/random.hpp"
+#include "shared/product_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::conv2d {
 namespace {
@@ -250,27 +240,24 @@ Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sum
     }
     if constexpr (takes_all) sums.add(terms);
   };
-  if (conv.nhwc) {
+  // Channels are the innermost loop of nhwc, else the outermost.
+  const std::int64_t channels = conv.cg(), outer = conv.nhwc ? 1 : channels,
+                     inner = conv.nhwc ? channels : 1;
+  for (std::int64_t i = 0; i < outer; ++i) {
     for (std::int64_t r = 0; r < conv.r; ++r) {
       for (std::int64_t s = 0; s < conv.s; ++s) {
-        for (std::int64_t c = 0; c < conv.cg(); ++c) {
+        for (std::int64_t c = i; c < i + inner; ++c) {
           add(c, r, s, *weight++);
           if constexpr (std::is_same_v<SideBySide, Each<SumInParts>>) {
-            if (ends_part(c, conv.cg(), kDenseParts, 4)) sums.end_part();
+            if (ends_part(c, channels, kDenseParts, 4)) sums.end_part();
           }
         }
-      }
-    }
-  } else {
-    for (std::int64_t c = 0; c < conv.cg(); ++c) {
-      for (std::int64_t r = 0; r < conv.r; ++r) {
-        for (std::int64_t s = 0; s < conv.s; ++s) add(c, r, s, *weight++);
       }
     }
   }
   Sums result = sums.totals(check);
   for (size_t j = 0; j < kSums; ++j) {
-    if (unknown[j]) result[j] = Summation(0, std::numeric_limits<double>::infinity());
+    if (unknown[j]) result[j] = Summation(0, kInfinity);
   }
   return result;
 }
@@ -292,7 +279,6 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) throw Unsupported("conv2d: " + *reason);
   const Operands in(problem, inputs);
   const Conv2d& conv = in.conv;
   const Extents extents(conv);
@@ -376,26 +362,16 @@ OpProof proof() {
           "c=65 h=4 w=17 k=17 r=1",
           "n=2 c=127 h=2 w=2 k=5 r=1",
           // 1x1 in tiles of two vectors: the last tile of a map whole, moved or missing.
-          "c=3 h=4 w=32 k=501 r=1",
-          "c=4 h=4 w=33 k=501 r=1",
-          "c=5 h=4 w=49 k=501 r=1",
+          "c={3 h=4 w=32,4 h=4 w=33,5 h=4 w=49} k=501 r=1",
           "n=2 c=6 h=12 w=12 k=260 r=1",
           // 3x3, stride 1: around a tile, and around a group along the map and the channels.
-          "c=1 h=1 w=4 k=1 r=3 pad=1",
-          "c=3 h=2 w=4 k=4 r=3 pad=1",
-          "n=2 c=5 h=3 w=8 k=5 r=3 pad=1",
-          "c=4 h=5 w=12 k=63 r=3 pad=1",
-          "c=5 h=16 w=16 k=13 r=3 pad=1",
-          "c=5 h=17 w=16 k=17 r=3 pad=1",
-          "c=3 h=33 w=32 k=149 r=3 pad=1",
+          "{c=1 h=1 w=4 k=1,c=3 h=2 w=4 k=4,n=2 c=5 h=3 w=8 k=5} r=3 pad=1",
+          "c={4 h=5 w=12 k=63,5 h=16 w=16 k=13,5 h=17 w=16 k=17,3 h=33 w=32 k=149} r=3 pad=1",
           // 3x3, stride 2: the last tile of a row may need one vector only.
-          "c=2 h=4 w=4 k=3 r=3 stride=2 pad=1",
-          "c=3 h=7 w=12 k=5 r=3 stride=2 pad=1",
-          "n=2 c=5 h=8 w=20 k=4 r=3 stride=2 pad=1",
+          "{c=2 h=4 w=4 k=3,c=3 h=7 w=12 k=5,n=2 c=5 h=8 w=20 k=4} r=3 stride=2 pad=1",
           "c=3 h=64 w=64 k=156 r=3 stride=2 pad=1 bias act=relu",
           // 3x3 in parts.
-          "c=63 h=4 w=4 k=6 r=3 pad=1",
-          "c=64 h=5 w=8 k=5 r=3 pad=1",
+          "c={63 h=4 w=4 k=6,64 h=5 w=8 k=5} r=3 pad=1",
           "n=2 c=65 h=4 w=4 k=7 r=3 stride=2 pad=1",
           // Pads that differ, and none where the kernels count on one.
           "c=3 h=6 w=8 k=5 r=3 pad_t=2 pad_l=1 pad_b=1",
@@ -403,8 +379,7 @@ OpProof proof() {
           "c=3 h=6 w=8 k=5 r=3 stride=2 pad_b=1 pad_r=1",
           "c=3 h=4 w=5 k=5 r=2 pad=3",
           // Inputs smaller than the filter.
-          "c=8 h=1 w=1 k=9 r=3 pad=1",
-          "c=33 h=2 w=2 k=84 r=3 pad=1",
+          "c={8 h=1 w=1 k=9,33 h=2 w=2 k=84} r=3 pad=1",
           "c=20 h=2 w=2 k=16 r=3 stride=2 pad=1",
           "c=3 h=2 w=3 k=4 r=7 pad=3",
           // Other filters, strides and dilations.
@@ -416,8 +391,7 @@ OpProof proof() {
           "c=3 h=11 w=13 k=5 r=2 stride=3",
           "c=3 h=32 w={32,64} k=5 r=2 pad_r=1 pad_b=1",
           "c=3 h=11 w=13 k=5 r=3 stride_h=2 stride_w=3 pad=1",
-          "c=3 h=9 w=12 k=5 r=3 pad=2 dilation=2",
-          "c=3 h=9 w=12 k=5 r=3 pad=1 dilation_w=3",
+          "c=3 h=9 w=12 k=5 r=3 pad={2 dilation=2,1 dilation_w=3}",
           // Groups of channels.
           "c=6 h=5 w=8 k=10 r=3 pad=1 groups=2",
           "n=2 c=12 h=4 w=6 k=6 r=3 groups=3",
@@ -447,10 +421,7 @@ OpProof proof() {
           "n=2 c=3 h=9 w=11 k=6 r=4 s=2 stride_h=3 stride_w=2 pad_l=3 pad_b=2 dilation_h=2 "
           "groups=3",
           // What models run, scaled down where they are large.
-          "c=16 h=32 w=32 k=84 r=3 pad=1 bias",
-          "c=96 h=8 w=8 k=126 r=3 pad=1 bias",
-          "c=128 h=4 w=4 k=24 r=3 pad=1 bias",
-          "c=256 h=1 w=1 k=16 r=3 pad=1 bias",
+          "c={16 h=32 w=32 k=84,96 h=8 w=8 k=126,128 h=4 w=4 k=24,256 h=1 w=1 k=16} r=3 pad=1 bias",
           "c=20 h=12 w=12 k=2084 r=1 bias act=silu",
           // What follows the sum.
           "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
@@ -485,12 +456,10 @@ OpProof proof() {
           "c=6 h=66 w=80 k=65 r=3 stride=2 pad=1",
           "c=16 h=9 w=16 k=40 r=3 pad=1 acc=chunk",
           "n=2 c=12 h=8 w=12 k=9 r=3 stride=2 pad=1 acc=chunk",
-          "c=14 h=5 w=8 k=5 r=3 pad=1 acc=chunk",
-          "c=8 h=64 w=64 k=40 r=3 pad=1 acc=chunk",
+          "c={14 h=5 w=8 k=5,8 h=64 w=64 k=40} r=3 pad=1 acc=chunk",
           // Winograd: maps around a tile of 2x2 pixels and a vector of 4 tiles, of one image and of
           // two; pads that differ; around four channels, a trip of eight, and a group.
-          "c=1 h=1 w=1 k=1 r=3 pad=1 algo=winograd",
-          "c=3 h=2 w=1 k=4 r=3 pad=1 algo=winograd",
+          "c={1 h=1 w=1 k=1,3 h=2 w=1 k=4} r=3 pad=1 algo=winograd",
           "c=7 h=3 w=3 k=5 r=3 algo=winograd",
           "n=2 c=8 h=3 w=2 k=3 r=3 pad=1 algo=winograd bias residual act=relu",
           "c=9 h=4 w=5 k=9 r=3 pad=2 algo=winograd bias",
@@ -502,17 +471,13 @@ OpProof proof() {
           "c=5 h=6 w=7 k=6 r=3 pad=1 algo=direct",
           // layout=nhwc: around a tile of 4 channels x 4 pixels, a group of 16 tiles, the ends of
           // rows.
-          "c=1 h=1 w=1 k=1 r=1 layout=nhwc",
-          "c=4 h=4 w=4 k=3 r=1 layout=nhwc",
+          "c={1 h=1 w=1 k=1,4 h=4 w=4 k=3} r=1 layout=nhwc",
           "n=2 c=8 h=5 w=7 k=9 r=1 layout=nhwc bias act=silu",
           "n=2 c=13 h=5 w=7 k=9 r=1 layout=nhwc bias residual act=gelu",
-          "c=4 h=1 w=4 k=1 r=3 pad=1 layout=nhwc",
-          "n=2 c=4 h=3 w=5 k=5 r=3 pad=1 layout=nhwc",
-          "c=12 h=6 w=9 k=63 r=3 pad=1 layout=nhwc",
+          "{c=4 h=1 w=4 k=1,n=2 c=4 h=3 w=5 k=5,c=12 h=6 w=9 k=63} r=3 pad=1 layout=nhwc",
           "c=8 h=7 w=8 k=65 r=3 pad=1 layout=nhwc bias residual act=relu6",
           "c=8 h=8 w=13 k=17 r=3 stride=2 pad=1 layout=nhwc",
-          "c=16 h=64 w=64 k=8 r=3 pad=1 layout=nhwc",
-          "c=5 h=6 w=7 k=6 r=3 pad=1 layout=nhwc",
+          "c={16 h=64 w=64 k=8,5 h=6 w=7 k=6} r=3 pad=1 layout=nhwc",
           "c=4 h=6 w=8 k=5 r=3 pad_l=1 pad_r=2 layout=nhwc",
           "c=8 h=1 w=1 k=9 r=3 pad=1 layout=nhwc",
           "c=4 h=15 w=13 k=8 r=7 stride=2 pad=3 layout=nhwc",
@@ -546,18 +511,14 @@ OpProof proof() {
           "n=2 c=5 h=3 w=4 k=5 r=3 pad=1 algo=winograd bias residual act=relu",
           "c=4 h=4 w=5 k=6 r=3 pad=1 layout=nhwc bias",
           "c=4 h=3 w=9 k=4 r=3 pad=1 groups=4 layout=nhwc",
-      }};
-  proof.group_cases = {"conv2d c=37 h=4 w=20 k=13 r=1",
-                       "conv2d c=5 h=6 w=8 k=9 r=3 pad=1",
-                       "conv2d c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
-                       "conv2d c=11 h=4 w=8 k=5 r=1",
-                       "conv2d n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
-                       "conv2d c=24 h=4 w=4 k=6 r=1 bias residual",
-                       "conv2d n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
-                       "conv2d c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"};
+      },
+      {"c=37 h=4 w=20 k=13 r=1", "c=5 h=6 w=8 k=9 r=3 pad=1", "c=3 h=9 w=8 k=3 r=3 pad=1 groups=3",
+       "c=11 h=4 w=8 k=5 r=1", "n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
+       "c=24 h=4 w=4 k=6 r=1 bias residual", "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+       "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"},
+      random_case};
   proof.least_group = 1;
   proof.own_bounds = {"conv2d_winograd"};
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

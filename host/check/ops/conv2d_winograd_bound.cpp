@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "conv2d_winograd_bound.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
-#include "check/parallel.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam {
 namespace {
 
 using std::size_t;
 
-/// A number that a device has rounded on its way, and its error in units of u: the worst case, or
-/// the variance.
-struct Rounded {
-  double value = 0, error = 0;
-};
-
-/// The steps of the kernels, all to first order in u.
+/// The steps of the kernels, all to first order in u. The error of a number that a device has
+/// rounded on its way is in units of u: the worst case, or the variance.
 class Arithmetic {
  public:
   explicit Arithmetic(const ReferenceOptions& options)
@@ -30,27 +21,27 @@ class Arithmetic {
         least_operand_(options.denormals ? 0 : least_) {}
 
   /// A number as the device reads it.
-  Rounded operand(double value) const { return {value, power(least_operand_)}; }
-  Rounded sum(Rounded a, Rounded b) const { return rounded(a.value + b.value, a.error + b.error); }
-  Rounded difference(Rounded a, Rounded b) const { return sum(a, {-b.value, b.error}); }
-  Rounded half(Rounded a) const { return rounded(a.value / 2, a.error * power(0.5), 0); }
+  Bounded operand(double value) const { return {value, power(least_operand_)}; }
+  Bounded sum(Bounded a, Bounded b) const { return rounded(a.value + b.value, a.error + b.error); }
+  Bounded difference(Bounded a, Bounded b) const { return sum(a, {-b.value, b.error}); }
+  Bounded half(Bounded a) const { return rounded(a.value / 2, a.error * power(0.5), 0); }
   /// sum + a * b
-  Rounded fma(Rounded a, Rounded b, Rounded sum) const {
+  Bounded fma(Bounded a, Bounded b, Bounded sum) const {
     return rounded(sum.value + a.value * b.value,
                    sum.error + power(a.value) * b.error + power(b.value) * a.error);
   }
-  double bound(Rounded a) const {
+  double bound(Bounded a) const {
     const double u = unit_roundoff(Dtype::f32);
     const double bound = worst_ ? u * a.error : 6 * u * std::sqrt(a.error);
-    return std::isfinite(bound) ? bound : std::numeric_limits<double>::infinity();
+    return std::isfinite(bound) ? bound : kInfinity;
   }
 
  private:
   double power(double value) const { return worst_ ? std::fabs(value) : value * value; }
-  Rounded rounded(double value, double error) const { return rounded(value, error, value); }
-  Rounded rounded(double value, double error, double own) const {
+  Bounded rounded(double value, double error) const { return rounded(value, error, value); }
+  Bounded rounded(double value, double error, double own) const {
     constexpr double kLargest = 0x1p127;
-    if (!(std::fabs(value) < kLargest)) error = std::numeric_limits<double>::infinity();
+    if (!(std::fabs(value) < kLargest)) error = kInfinity;
     return {value, error + power(std::max(std::fabs(own), least_))};
   }
 
@@ -58,16 +49,16 @@ class Arithmetic {
   double least_, least_operand_;
 };
 
-using Four = std::array<Rounded, 4>;
+using Four = std::array<Bounded, 4>;
 using Sixteen = std::array<Four, 4>;
 
 /// Applies `to` to the columns of a matrix and then to the rows of the result.
 template <size_t Rows, size_t Columns, typename To>
-auto twice(const std::array<std::array<Rounded, Columns>, Rows>& matrix, const To& to) {
-  using Result = decltype(to(std::array<Rounded, Rows>()));
-  std::array<std::array<Rounded, Columns>, std::tuple_size_v<Result>> half;
+auto twice(const std::array<std::array<Bounded, Columns>, Rows>& matrix, const To& to) {
+  using Result = decltype(to(std::array<Bounded, Rows>()));
+  std::array<std::array<Bounded, Columns>, std::tuple_size_v<Result>> half;
   for (size_t j = 0; j < Columns; ++j) {
-    std::array<Rounded, Rows> column;
+    std::array<Bounded, Rows> column;
     for (size_t i = 0; i < Rows; ++i) column[i] = matrix[i][j];
     const Result result = to(column);
     for (size_t i = 0; i < result.size(); ++i) half[i][j] = result[i];
@@ -83,10 +74,10 @@ class Transforms : public Arithmetic {
   using Arithmetic::Arithmetic;
 
   Sixteen of_filter(const double* g) const {
-    std::array<std::array<Rounded, 3>, 3> filter;
+    std::array<std::array<Bounded, 3>, 3> filter;
     for (size_t i = 0; i < 9; ++i) filter[i / 3][i % 3] = operand(g[i]);
-    return twice(filter, [this](const std::array<Rounded, 3>& a) {
-      const Rounded outer = half(sum(a[0], a[2])), inner = half(a[1]);
+    return twice(filter, [this](const std::array<Bounded, 3>& a) {
+      const Bounded outer = half(sum(a[0], a[2])), inner = half(a[1]);
       return Four{a[0], sum(outer, inner), difference(outer, inner), a[2]};
     });
   }
@@ -96,9 +87,9 @@ class Transforms : public Arithmetic {
                   difference(a[1], a[3])};
     });
   }
-  std::array<std::array<Rounded, 2>, 2> of_sums(const Sixteen& m) const {
+  std::array<std::array<Bounded, 2>, 2> of_sums(const Sixteen& m) const {
     return twice(m, [this](const Four& a) {
-      return std::array<Rounded, 2>{sum(sum(a[0], a[1]), a[2]),
+      return std::array<Bounded, 2>{sum(sum(a[0], a[1]), a[2]),
                                     difference(difference(a[1], a[2]), a[3])};
     });
   }
@@ -139,7 +130,7 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
         const Sixteen& u = filters[static_cast<size_t>(k * channels + c)];
         const Sixteen& v = pixels[static_cast<size_t>(k / conv.kg() * channels + c)];
         for (size_t i = 0; i < 16; ++i) {
-          Rounded& sum = m[i / 4][i % 4];
+          Bounded& sum = m[i / 4][i % 4];
           sum = transforms.fma(u[i / 4][i % 4], v[i / 4][i % 4], sum);
         }
       }

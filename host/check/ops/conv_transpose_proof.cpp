@@ -2,17 +2,10 @@
 // conv_transpose_proof.cpp - y[n,k,oy,ox] = act(sum_r,c,s w[c,k,r,s] * x[n,c,iy,ix] + b[k]) in
 // double, over the taps with oy = iy * stride_h - pad_t + r * dilation_h and ox likewise. With it,
 // how far from it a device may be: kernels sum in the order of r, c, s.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/conv_transpose.hpp"
-#include "shared/convolution_sets.hpp"
 #include "shared/epilogue.hpp"
+#include "shared/product_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::conv_transpose {
 namespace {
@@ -79,7 +72,7 @@ Summation sum(const Operands& in, std::int64_t n, std::int64_t k, std::int64_t o
       }
     }
   }
-  return unknown ? Summation(0, std::numeric_limits<double>::infinity()) : sum;
+  return unknown ? Summation(0, kInfinity) : sum;
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
@@ -188,12 +181,11 @@ OpProof proof() {
           "c=3 h=3 w=5 k=3 r=3 stride=2 pad=1 out_pad=1",
           "c=5 h=2 w=5 k=2 r=4 stride=2 pad=1 bias",
           "n=2 c=4 h=3 w=4 k=2 r=3 s=2 stride_h=2 dilation_w=2 groups=2",
-      }};
-  proof.group_cases = {"conv_transpose c=5 h=6 w=20 k=5 r=2 stride=2 bias",
-                       "conv_transpose n=2 c=3 h=5 w=7 k=3 r=4 stride=2 pad=1",
-                       "conv_transpose c=3 h=5 w=7 k=3 r=3 stride=2 dilation=2"};
+      },
+      {"c=5 h=6 w=20 k=5 r=2 stride=2 bias", "n=2 c=3 h=5 w=7 k=3 r=4 stride=2 pad=1",
+       "c=3 h=5 w=7 k=3 r=3 stride=2 dilation=2"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 12;
   return proof;
 }

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
 // dense_proof.cpp - y[m,n] = act(alpha * sum_k x[m,k] * w[n,k] + b[n]) + r[m,n] in double, x2
 // behind x along k, and how far from it a device may be.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "clam/error.hpp"
-#include "ops/shared/accumulator.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::dense {
 namespace {
@@ -30,7 +22,6 @@ std::vector<double> side_by_side(const std::vector<double>& a, const std::vector
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  if (const Reason reason = acc_not_offered(problem)) throw Unsupported("dense: " + *reason);
   MatrixProduct product(problem, "alpha", inputs.at("x"), inputs.at("w"));
   if (problem.integer("k2") > 0) {
     product.k += static_cast<std::size_t>(problem.integer("k2"));
@@ -75,23 +66,16 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   }
 }
 
-/// A slice of a wider matrix half of the time, and of these half with aligned rows.
-std::string random_slice(Random& random, const char* name, int row) {
-  if (random.integer(0, 1) == 0) return "";
-  const int step = random.integer(0, 1) == 0 ? 4 : 1;
-  const int ld = (row + step - 1) / step * step + step * random.integer(0, 3);
-  return fmt::format(" ld{}={} off{}={}", name, ld, name, step * random.integer(0, 5));
-}
-
 std::string random_case(Random& random) {
+  using product_sets::random_place;
   const int m = random.integer(1, 80), n = random.integer(1, 80), k = random.integer(1, 80);
   const bool trans_w = random.integer(0, 1) == 1;
   std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
-  if (random.integer(0, 1) == 1) line += " bias residual" + random_slice(random, "r", n);
+  if (random.integer(0, 1) == 1) line += " bias residual" + random_place(random, "r", n);
   const int k2 = random.integer(0, 1) * random.integer(1, 40);
-  if (k2 > 0) line += fmt::format(" k2={}", k2) + random_slice(random, "x2", k2);
-  return line + random_slice(random, "x", k) + random_slice(random, "w", trans_w ? k + k2 : n) +
-         random_slice(random, "y", n);
+  if (k2 > 0) line += fmt::format(" k2={}", k2) + random_place(random, "x2", k2);
+  return line + random_place(random, "x", k) + random_place(random, "w", trans_w ? k + k2 : n) +
+         random_place(random, "y", n);
 }
 
 }  // namespace
@@ -105,34 +89,17 @@ OpProof proof() {
       // or 4 tiles wide and 4, 8 or 16 high.
       {
           // Small extents, around one tile.
-          "m=1 n=1 k=1",
-          "m=1 n=3 k=2",
-          "m=2 n=4 k=3",
-          "m=3 n=5 k=4",
-          "m=4 n=8 k=5",
-          "m=5 n=7 k=8",
-          "m=7 n=11 k=13",
+          "m={1 n=1 k=1,1 n=3 k=2,2 n=4 k=3,3 n=5 k=4,4 n=8 k=5,5 n=7 k=8,7 n=11 k=13}",
           // Around one group.
-          "m=15 n=15 k=16",
-          "m=16 n=16 k=17",
-          "m=17 n=17 k=20",
-          "m=3 n=63 k=12",
-          "m=4 n=64 k=31",
-          "m=5 n=65 k=12",
+          "m={15 n=15 k=16,16 n=16 k=17,17 n=17 k=20,3 n=63 k=12,4 n=64 k=31,5 n=65 k=12}",
           // Higher tiles, around their last row and group.
-          "m=96 n=100 k=12",
-          "m=97 n=101 k=8",
-          "m=127 n=192 k=9",
-          "m=129 n=191 k=16",
-          "m=191 n=259 k=8",
-          "m=192 n=260 k=13",
-          "m=193 n=257 k=12",
+          "m={96 n=100 k=12,97 n=101 k=8,127 n=192 k=9,129 n=191 k=16}",
+          "m={191 n=259 k=8,192 n=260 k=13,193 n=257 k=12}",
           // What models run.
           "m=192 n=32 k=2",
           "m=192 n={1,256} k=256 bias",
           "m=192 n=256 k=512 bias residual",
-          "m=192 n=768 k=256 bias",
-          "m=192 n=512 k=512 bias",
+          "m=192 n={768 k=256,512 k=512} bias",
           // Slices of wider matrices, aligned and not.
           "m=9 n=16 k=12 ldx=16 ldw=20 ldy=24 offx=4 offw=8 offy=4",
           "m=9 n=15 k=12 ldx=13 ldw=15 ldy=21 offx=1 offw=3 offy=2",
@@ -142,8 +109,7 @@ OpProof proof() {
           // The other order of w.
           "m=9 n=16 k={12,11} trans_w=0",
           "m=9 n=15 k=12 trans_w=0",
-          "m=9 n=16 k=12 trans_w=0 ldw=24 offw=4",
-          "m=9 n=16 k=12 trans_w=0 ldw=23 offw=1",
+          "m=9 n=16 k=12 trans_w=0 ldw={24 offw=4,23 offw=1}",
           "m=193 n=256 k=16 trans_w=0",
           // What follows the sum.
           "m=9 n=15 k=24 alpha={0.5,-1.7}",
@@ -175,8 +141,7 @@ OpProof proof() {
           "m=9 n=16 k=12 k2=8 ldx=16 ldx2=20 offx2=4 ldw=24 offw=4 bias residual act=gelu",
           "m=9 n=15 k=8 k2=12 ldx2=13 offx2=3 trans_w=0 ldw=17 offw=1 alpha=0.5",
           "m=17 n=20 k=20 k2=4 trans_w=0",
-          "m=192 n=512 k=256 k2=256 bias",
-          "m=1 n=256 k=256 k2=256 bias",
+          "m={192 n=512,1 n=256} k=256 k2=256 bias",
           "m=9 n=16 k=36 k2=60 acc=chunk bias",
           "m=9 n=15 k=70 k2=5 acc=chunk act=silu",
           "m=9 n=16 k=64 k2=24 acc=f16",
@@ -186,11 +151,10 @@ OpProof proof() {
        "m=9 n=7 k=5 trans_w=0 ldw=9 offw=1", "m=5 n=9 k=257 bias", "m=5 n=12 k=260 trans_w=0",
        "m=5 n=12 k=260", "m=5 n=9 k=35 acc=chunk bias act=silu", "m=5 n=9 k=35 acc=f16",
        "m=5 n=9 k=4 k2=5 ldx2=7 offx2=1 bias", "m=5 n=12 k=8 k2=4 ldx2=8 trans_w=0",
-       "m=5 n=8 k=36 k2=40 acc=chunk"}};
-  proof.group_cases = {"dense m=13 n=70 k=20", "dense m=9 n=15 k=11",
-                       "dense m=97 n=101 k=8 residual"};
+       "m=5 n=8 k=36 k2=40 acc=chunk"},
+      {"m=13 n=70 k=20", "m=9 n=15 k=11", "m=97 n=101 k=8 residual"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   proof.random_cases = 10;
   return proof;
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 // gather_proof.cpp - gather, element by element: exact. Indices that name no slice are clamped.
-#include <fmt/core.h>
-
-#include <algorithm>
-
-#include "check/op_proof.hpp"
 #include "ops/gather.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::gather {
 namespace {
@@ -68,10 +64,10 @@ OpProof proof() {
        "shape=3x260 axis=0 count=2", "shape=2x5x7 axis=1 count=4", "shape=3x4x5x8 axis=2 count=9",
        "shape=6x50 axis=1 count=70", "shape=1000x3 axis=0 count=1001"},
       {"shape=2x5x3 axis=1 count=7", "shape={3x9x8,4x6} axis=1 count=5"},
+      {"shape=3x4x5x8 axis=2 count=9"},
+      random_case,
       bad_inputs};
-  proof.group_cases = {"gather shape=3x4x5x8 axis=2 count=9"};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: MIT
 // get_valid_counts_proof.cpp - get_valid_counts as its definition reads, bit for bit.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/box_sets.hpp"
-#include "shared/fill.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::get_valid_counts {
 namespace {
@@ -132,10 +124,11 @@ OpProof proof() {
        "n=517 id_index=-1", "n=517 id_index=1 score_index=0", "n=1 e=5",
        "n={1,2,7,31,32,33,63,64,65,127,128,129,255,256,257,511,512,513,1023,1024,1025,2047,2048,"
        "2049}"},
-      {"n=1", "batch=2 n=513", "n=257 e=5 id_index=-1 score_index=0"}};
+      {"n=1", "batch=2 n=513", "n=257 e=5 id_index=-1 score_index=0"},
+      {},
+      random_case};
   // Short ones first, as the first to launch a kernel are run more often.
   proof.group_cases = {proof.cases.rbegin(), proof.cases.rend()};
-  proof.random_case = random_case;
   proof.random_cases = 20;
   return proof;
 }

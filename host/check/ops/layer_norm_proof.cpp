@@ -10,16 +10,8 @@
 //   row r    relative (that / (v + eps) + u) / 2 + 4 u: the sum with eps, and 2 ulp of rsqrt y    r
 //   |gamma| (e_m + |d| (2 u + the relative error of r)) + u |y|, for two products and a sum
 // The activation passes that on, and the result is rounded to its dtype.
-#include <fmt/core.h>
-
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/activate.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::layer_norm {
 namespace {
@@ -31,16 +23,6 @@ struct Operands {
   Act act;
   Dtype dtype;
   bool denormals;
-
-  Operands(const Problem& problem, const Tensors& inputs, const ReferenceOptions& options)
-      : src(inputs.at("src")),
-        gamma(inputs.at("gamma")),
-        beta(inputs.at("beta")),
-        n(problem.integer("n")),
-        eps(static_cast<double>(problem.number("eps"))),
-        act(problem),
-        dtype(problem.dtype()),
-        denormals(options.denormals) {}
 };
 
 /// What the elements of a row share.
@@ -73,22 +55,23 @@ Bounded element(const Operands& in, const Row& row, double x, std::int64_t colum
   const double gamma = in.gamma.get(column), beta = in.beta.get(column);
   const double difference = x - row.mean;
   const double z = difference * row.factor * gamma + beta;
-  const double value = activate(in.act, z);
-  if (row.overflows) return {value, kInfinity};
-  if (!std::isfinite(value)) return {value, 0};
-  if (!std::isfinite(z)) {
-    return {value, activation_error(in.act, z, 0) + unit_roundoff(in.dtype) * std::fabs(value)};
-  }
+  if (row.overflows) return {activate(in.act, z), kInfinity};
   const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
   double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
   if (!in.denormals) error += kSmallest * (2 + std::fabs(gamma));
-  return {value, activation_error(in.act, z, error) + unit_roundoff(in.dtype) * std::fabs(value) +
-                     crumb(in.dtype, in.denormals)};
+  return activated(in.act, z, error, unit_roundoff(in.dtype), crumb(in.dtype, in.denormals));
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operands in(problem, inputs, options);
+  const Operands in{inputs.at("src"),
+                    inputs.at("gamma"),
+                    inputs.at("beta"),
+                    problem.integer("n"),
+                    static_cast<double>(problem.number("eps")),
+                    Act(problem),
+                    problem.dtype(),
+                    options.denormals};
   Expected dst = Expected::of_size(in.src.size());
   parallel_for(problem.integer("rows"), [&](std::int64_t i) {
     const Row row(in, i * in.n);
@@ -178,24 +161,12 @@ OpProof proof() {
       // items.
       {
           // Around what 4 lanes hold ...
-          "rows=1 n=1",
-          "rows=5 n=3",
-          "rows=17 n=4",
-          "rows=33 n=21",
-          "rows=16 n=63",
-          "rows=15 n=64",
-          "rows=1 n=65",
+          "rows={1 n=1,5 n=3,17 n=4,33 n=21,16 n=63,15 n=64,1 n=65}",
           // ... 16, 32 and 64 lanes, and a last unit that some lanes do not have.
-          "rows=5 n=192",
-          "rows=4 n=196",
-          "rows=3 n=255",
-          "rows=5 n=256",
+          "rows={5 n=192,4 n=196,3 n=255,5 n=256}",
           "rows=3 n={257,1021,1024}",
           // Rows that are too long to be held.
-          "rows=3 n=1025",
-          "rows=2 n=1028",
-          "rows=3 n=4999",
-          "rows=1 n=122640",
+          "rows={3 n=1025,2 n=1028,3 n=4999,1 n=122640}",
           // What models run.
           "rows=192 n=512 act=gelu",
           "rows=197 n=768",
@@ -210,11 +181,10 @@ OpProof proof() {
           "rows=7 n=21 act={clip act_alpha=-0.5 act_beta=0.7,leaky_relu act_scale=-3 "
           "act_shift=0.2}",
       },
-      {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"}};
-  proof.group_cases = {"layer_norm rows=5 n=192", "layer_norm rows=5 n=192 act=gelu",
-                       "layer_norm rows=3 n=1021", "layer_norm rows=5 n=1028"};
+      {"rows=1 n=1", "rows=17 n=21 eps=0.001", "rows=17 n=72 act=gelu", "rows=2 n=300"},
+      {"rows=5 n=192", "rows=5 n=192 act=gelu", "rows=3 n=1021", "rows=5 n=1028"},
+      random_case};
   proof.bits_follow_group = true;
-  proof.random_case = random_case;
   return proof;
 }
 

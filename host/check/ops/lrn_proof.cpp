@@ -10,17 +10,8 @@
 //          else exp2(-beta * log2(s)): 3 ulp and a product of the exponent P, 7 u |P| log(2) of f,
 //          and 3 ulp
 //   y    a product, then the rounding to the dtype
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/lrn.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::lrn {
 namespace {
@@ -73,22 +64,21 @@ double large(const Problem& problem) {
   return std::min(1000.0, std::sqrt(static_cast<double>(lrn.bias / lrn.alpha)));
 }
 
-void balanced(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs, [&](Random& random, std::int64_t) { return size * random.normal(); });
+/// x is value(random, such a number).
+template <typename Value>
+DataSet::Fill fill(const Value& value) {
+  return [value](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    const double size = large(problem);
+    fill_all(seed, inputs, [&](Random& random, std::int64_t) { return value(random, size); });
+  };
 }
 
-void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs,
-           [&](Random& random, std::int64_t) { return size * (1 + random.uniform()); });
-}
+double balanced(Random& random, double size) { return size * random.normal(); }
 
-void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-  const double size = large(problem);
-  fill_all(seed, inputs, [&](Random& random, std::int64_t) {
-    return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
-  });
+double positive(Random& random, double size) { return size * (1 + random.uniform()); }
+
+double outliers(Random& random, double size) {
+  return (random.integer(0, 31) == 0 ? 30 * size : size / 30) * random.normal();
 }
 
 std::string random_case(Random& random) {
@@ -103,12 +93,12 @@ std::string random_case(Random& random) {
 OpProof proof() {
   OpProof proof{
       "lrn",
-      {{"balanced", Check::hard, "zero mean; squares count as much as bias", balanced},
+      {{"balanced", Check::hard, "zero mean; squares count as much as bias", fill(balanced)},
        {"zero_mean", Check::hard, "x of N(0,1): mostly bias counts", filled(normal)},
        {"positive", Check::hard, "squares of 1 to 4 times bias; a half accumulator fails",
-        positive},
+        fill(positive)},
        {"outliers", Check::hard, "large numbers among small ones: nothing of them may stay behind",
-        outliers},
+        fill(outliers)},
        {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)}},
       reference,
       {
@@ -130,10 +120,10 @@ OpProof proof() {
           "n=1 c=13 h=4 w=6 size=12 alpha=0.5 beta=1.25 bias=0.01",
       },
       {"n=2 c=6 h=3 w=3", "n=1 c=7 h=2 w=4 size=4 beta=0.5", "n=1 c=13 h=3 w=3 size=11",
-       "n=1 c=12 h=2 w=2 size=10 beta=0.5"}};
-  proof.group_cases = {"lrn n=1 c=33 h=9 w=9", "lrn n=2 c=40 h=12 w=12 size=10"};
+       "n=1 c=12 h=2 w=2 size=10 beta=0.5"},
+      {"n=1 c=33 h=9 w=9", "n=2 c=40 h=12 w=12 size=10"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -15,38 +15,25 @@
 //
 // Which score is the largest of a line turns on that: an index is right where its score is within
 // both errors of the largest. Only data whose ties are exact (Check::exact) have one right index.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
+#include "shared/softmax_sums.hpp"
 
 namespace clam::match_assignment {
 namespace {
 
 /// What a row or column adds to the scores of its elements.
 struct Line {
-  double m = -HUGE_VAL;
+  double m;            ///< NaN where it is not finite, and so are all scores then
   Bounded rest{0, 0};  ///< L - log(sigmoid(z))
 
   Line(const std::vector<double>& x, double z) {
-    for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-    if (!std::isfinite(m)) m = kNan;
-    double sum = 0, mean = 0;
-    for (const double value : x) {
-      const double e = std::exp(value - m);
-      sum += e;
-      mean += e == 0 ? 0 : e * (m - value);
-    }
-    const double log_sum = std::log(sum);
+    const SoftmaxSums sums(x);
+    m = std::isfinite(sums.m) ? sums.m : kNan;
+    const double log_sum = std::log(sums.sum);
     const double log_sigmoid = std::fmin(z, 0) - std::log1p(std::exp(-std::fabs(z)));
     rest.value = std::isnan(z) ? kNan : log_sum - log_sigmoid;
-    rest.error = kFloat * (sum_error(x.size(), mean / sum) + 6 * log_sum + 10 +
+    rest.error = kFloat * (sum_error(x.size(), sums.mean_difference) + 6 * log_sum + 10 +
                            std::fabs(log_sigmoid) + std::fabs(rest.value));
   }
 
@@ -114,13 +101,9 @@ std::vector<Indices> best(const Lines& lines, const std::vector<Bounded>& scores
 /// What may be right for a row or column: matches and their scores.
 struct Sides {
   Expected match, score;
-  explicit Sides(std::int64_t lines) {
-    const auto size = static_cast<std::size_t>(lines);
-    for (Expected* expected : {&match, &score}) {
-      expected->value.assign(size, 0);
-      expected->bound.assign(size, 0);
-      expected->also.resize(size);
-    }
+  explicit Sides(std::int64_t lines) : match(Expected::of_size(lines)) {
+    match.also.resize(match.value.size());
+    score = match;
   }
 };
 
@@ -311,10 +294,10 @@ OpProof proof() {
           // The threshold.
           "m=20 n=30 threshold={0,0.7}",
       },
-      {"m=1 n=1", "m=9 n=20", "m=33 n=5"}};
-  proof.group_cases = {"match_assignment m=33 n=70", "match_assignment m=187 n=192"};
+      {"m=1 n=1", "m=9 n=20", "m=33 n=5"},
+      {"m=33 n=70", "m=187 n=192"},
+      random_case};
   proof.bits_follow_group = true;
-  proof.random_case = random_case;
   return proof;
 }
 

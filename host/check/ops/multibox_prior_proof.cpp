@@ -7,17 +7,10 @@
 //   corner   by another u |corner|
 // A size that is beyond the largest float on its way, in the order of the kernel, is infinite; or
 // not, as a compiler may halve a quotient before it divides.
-#include <fmt/core.h>
-
-#include <cmath>
 #include <tuple>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/numbers.hpp"
-#include "shared/random.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::multibox_prior {
 namespace {
@@ -115,9 +108,9 @@ OpProof proof() {
        "h=2 w=1000 sizes=1e-05x3 ratios=10x1e-05 offsets=-1x2",
        "h=1000 w=2 sizes=0.1x0.2x0.3x0.4x0.5x0.6x0.7x0.8x0.9x1x1.1x1.2x1.3x1.4x1.5x1.6",
        "h=3 w={1,15,16,17,63,64,65,127,128,129,255,256,257}"},
-      {"h=1 w=1", "h=3 w=33 sizes=0.2x0.272 ratios=1x2x0.5 clip=1"}};
-  proof.group_cases = {"multibox_prior h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5"};
-  proof.random_case = random_case;
+      {"h=1 w=1", "h=3 w=33 sizes=0.2x0.272 ratios=1x2x0.5 clip=1"},
+      {"h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5"},
+      random_case};
   proof.random_cases = 10;
   return proof;
 }

@@ -2,16 +2,9 @@
 // multibox_transform_loc_proof.cpp - multibox_transform_loc as its definition reads. Scores are
 // compared and copied, so classes, rows and counts are exact; the boxes' bounds are those of
 // boxes.hpp.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
+#include "shared/box_sets.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::multibox_transform_loc {
 namespace {
@@ -33,12 +26,6 @@ Label best_class(const Problem& p, const HostTensor& cls_prob, std::int64_t b, s
   return best;
 }
 
-/// The anchor of these corners by its centre and size.
-std::array<double, 4> centred(const std::array<double, 4>& corners) {
-  return {(corners[0] + corners[2]) / 2, (corners[1] + corners[3]) / 2, corners[2] - corners[0],
-          corners[3] - corners[1]};
-}
-
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const std::int64_t batch = p.integer("batch"), n = p.integer("n");
   const std::vector<float> v = p.numbers("variances");
@@ -51,11 +38,12 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
     for (std::int64_t i = 0; i < n; ++i) {
       const Label label = best_class(p, inputs.at("cls_prob"), b, i);
       if (label.id < 0) continue;
-      const std::array<Bounded, 4> box = decode_box({centred(load4(inputs.at("anchors"), i)),
-                                                     load4(inputs.at("loc"), b * n + i),
-                                                     {v[0], v[1], v[2], v[3]},
-                                                     true,
-                                                     options.denormals});
+      const std::array<Bounded, 4> box =
+          decode_box({box_sets::centered(load4(inputs.at("anchors"), i)),
+                      load4(inputs.at("loc"), b * n + i),
+                      {v[0], v[1], v[2], v[3]},
+                      true,
+                      options.denormals});
       std::int64_t at = 6 * (b * n + place++);
       out.set(at++, {static_cast<double>(label.id), 0});
       out.set(at++, {label.score, 0});
@@ -152,9 +140,9 @@ OpProof proof() {
        "classes=2 n=4097", "classes=3 n=300 threshold={0,-3,inf}",
        "classes=4 n=300 threshold=0.5 variances=1x0.5x0.25x-0.1",
        "batch=2 classes=5 n={1,2,15,16,17,63,64,65,127,128,129,255,256,257}"},
-      {"classes=2 n=1", "batch=2 classes=4 n=129", "classes=3 n=65 clip=0"}};
-  proof.group_cases = {"multibox_transform_loc batch=3 classes=5 n=1000"};
-  proof.random_case = random_case;
+      {"classes=2 n=1", "batch=2 classes=4 n=129", "classes=3 n=65 clip=0"},
+      {"batch=3 classes=5 n=1000"},
+      random_case};
   proof.random_cases = 15;
   return proof;
 }

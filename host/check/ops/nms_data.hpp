@@ -2,7 +2,6 @@
 // nms_data.hpp - what the data sets of nms are made of.
 #pragma once
 
-#include "check/op_proof.hpp"
 #include "shared/box_sets.hpp"
 
 namespace clam::nms_data {
@@ -16,9 +15,7 @@ inline box_sets::Rows rows(const Problem& p, Tensors& inputs) {
     const int e = p.integer("e"), coord = p.integer("coord_start"), id = p.integer("id_index");
     const std::int64_t place = static_cast<std::int64_t>(item) * p.integer("n") + row;
     for (int i = 0; i < e; ++i) data.set(place * e + i, i);
-    for (int i = 0; i < 4; ++i) {
-      data.set(place * e + coord + i, values.box[static_cast<std::size_t>(i)]);
-    }
+    box_sets::put_box(data, place * e + coord, values.box);
     data.set(place * e + p.integer("score_index"), values.score);
     if (id >= 0) data.set(place * e + id, values.id);
     if (inputs.count("indices")) inputs.at("indices").set(place, 1000000 + 3 * row + item);
@@ -32,9 +29,7 @@ inline box_sets::Rows rows(const Problem& p, Tensors& inputs) {
 
 /// Detections with one element in twelve replaced by a special one, every fifth box turned over and
 /// every seventh flat; counts outside of 0 to n.
-inline void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows(p, inputs), seed);
-  Random random(seed);
+inline void special(const Problem& p, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("data"), random, p.integer("e"), p.integer("coord_start"),
                                false);
   constexpr int kFar = 2147483647;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // nms_proof.cpp - the outputs of nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "nms_data.hpp"
-#include "shared/box_sets.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::nms {
@@ -73,37 +67,24 @@ OpProof proof() {
       // All are compared bit for bit.
       // One below, at and above every boundary: a word of 32 candidates, the 256 candidates of the
       // single group, the 1024 rows that are sorted together, the 4096 candidates of one mask.
-      {"n=122640 iou_threshold=0.45 top_k=400",
-       "n=122640 top_k=1 return_indices",
-       "batch=3 n=1500 top_k=40 score_min=-1",
-       "batch=5 n=300 score_min=-1 return_indices",
+      {"n=122640 iou_threshold=0.45 top_k=400", "n=122640 top_k=1 return_indices",
+       "batch=3 n=1500 top_k=40 score_min=-1", "batch=5 n=300 score_min=-1 return_indices",
        "batch=2 n=700 invalid_to_bottom score_min=-inf",
-       "n=1000 iou_threshold=0.25",
-       "n=1000 iou_threshold=0.25 compare=gt",
-       "n=1000 iou_threshold=0.14285715",
-       "n=700 compare=gt",
-       "n=700 iou_threshold=0 score_min=-1",
-       "n=700 iou_threshold=0 compare=gt",
+       "n=1000 iou_threshold={0.25,0.25 compare=gt,0.14285715}", "n=700 compare=gt",
+       "n=700 iou_threshold=0 {score_min=-1,compare=gt}",
        "n=700 iou_threshold=-1 compare=gt force_suppress=1",
-       "n=700 iou_threshold=1",
-       "n=700 force_suppress=1",
-       "n=700 max_output_size=1",
-       "n=700 max_output_size=33 return_indices",
-       "n=700 max_output_size=33 invalid_to_bottom",
-       "n=700 score_min={0.3,inf}",
-       "n=517 e=5 score_index=0 id_index=-1 coord_start=1",
-       "n=517 e=7 id_index=6 score_index=0 coord_start=1",
-       "n=517 e=8 coord_start=4",
-       "n=517 id_index=-1 return_indices",
-       "n={4095,4097}",
+       "n=700 {iou_threshold,force_suppress,max_output_size}=1",
+       "n=700 max_output_size=33 {return_indices,invalid_to_bottom}", "n=700 score_min={0.3,inf}",
+       "n=517 e={5 score_index=0 id_index=-1,7 id_index=6 score_index=0} coord_start=1",
+       "n=517 e=8 coord_start=4", "n=517 id_index=-1 return_indices", "n={4095,4097}",
        "n=1 e=5 id_index=-1 score_index=4 coord_start=0",
        "n={1,2,3,5,31,32,33,63,65,255,256,257,1023,1024,1025,2049}",
        "n=1024 top_k={1,32,33,256,257}"},
       {"n=200 iou_threshold=1", "n=1", "batch=2 n=65 return_indices max_output_size=20",
-       "n=129 e=5 id_index=-1 score_index=0 coord_start=1 invalid_to_bottom", "n=1025 top_k=40"}};
-  proof.group_cases = {"nms n=200", "nms batch=3 n=250 max_output_size=40 return_indices",
-                       "nms batch=2 n=1100 invalid_to_bottom", "nms n=2049 top_k=300"};
-  proof.random_case = random_case;
+       "n=129 e=5 id_index=-1 score_index=0 coord_start=1 invalid_to_bottom", "n=1025 top_k=40"},
+      {"n=200", "batch=3 n=250 max_output_size=40 return_indices",
+       "batch=2 n=1100 invalid_to_bottom", "n=2049 top_k=300"},
+      random_case};
   proof.random_cases = 16;
   return proof;
 }

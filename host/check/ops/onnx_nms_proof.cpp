@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // onnx_nms_proof.cpp - the outputs of onnx_nms, from who is kept.
-#include <fmt/core.h>
-
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "nms_data.hpp"
+#include "shared/box_sets.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::onnx_nms {
@@ -36,22 +32,17 @@ box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   const auto put = [&](int item, int row, const box_sets::Row& values) {
     const int n = p.integer("n"), classes = p.integer("classes");
     const box_sets::Box box = p.flag("center") ? box_sets::centered(values.box) : values.box;
-    for (int i = 0; i < 4; ++i) {
-      inputs.at("boxes").set((static_cast<std::int64_t>(item) * n + row) * 4 + i,
-                             box[static_cast<std::size_t>(i)]);
-    }
+    box_sets::put_box(inputs.at("boxes"), (std::int64_t{item} * n + row) * 4, box);
     for (int c = 0; c < classes; ++c) {
       const bool full = c == static_cast<int>(values.id) % classes || (row + c) % 5 == 0;
-      inputs.at("scores").set((static_cast<std::int64_t>(item) * classes + c) * n + row,
+      inputs.at("scores").set((std::int64_t{item} * classes + c) * n + row,
                               full ? values.score : values.score / 4);
     }
   };
   return {p.integer("batch"), p.integer("n"), put, nullptr};
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows(p, inputs), seed);
-  Random random(seed);
+void special(const Problem& p, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, p.flag("center"));
   box_sets::make_special(inputs.at("scores"), random);
 }
@@ -68,7 +59,7 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
+  return {
       "onnx_nms",
       suppression_data_sets(rows, special),
       reference,
@@ -88,11 +79,10 @@ OpProof proof() {
        "batch=2 classes=2 n=1 max_output=1 iou_threshold=0.5"},
       {"batch=2 classes=3 n=65 max_output=20 iou_threshold=0.5",
        "classes=2 n=300 max_output=40 iou_threshold=0.5 center", "classes=2 n=9",
-       "classes=1 n=1025 max_output=40 iou_threshold=0.5"}};
-  proof.group_cases = {"onnx_nms batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
-                       "onnx_nms classes=2 n=1100 max_output=300 iou_threshold=0.4"};
-  proof.random_case = random_case;
-  return proof;
+       "classes=1 n=1025 max_output=40 iou_threshold=0.5"},
+      {"batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
+       "classes=2 n=1100 max_output=300 iou_threshold=0.4"},
+      random_case};
 }
 
 }  // namespace clam::onnx_nms

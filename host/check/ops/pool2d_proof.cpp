@@ -6,17 +6,8 @@
 // sum is off by at most (n - 1) u sum|x_i| (Jeannerod and Rump, "Improved error bounds for inner
 // products in floating-point arithmetic", 2013). A mean multiplies it by a rounded 1 / n, or
 // divides it by n within 2.5 ulp: u |mean| and u |mean|, or 5 u |mean|. A largest element is exact.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/pool2d.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::pool2d {
 namespace {
@@ -108,11 +99,6 @@ double exact(Random& random, std::int64_t) { return random.integer(-8, 8); }
 
 double positive(Random& random, std::int64_t) { return 1 + random.uniform(); }
 
-double outliers(Random& random, std::int64_t) {
-  const double x = random.normal();
-  return random.integer(0, 31) == 0 ? 1000 * x : x;
-}
-
 std::string random_case(Random& random) {
   const int r = random.integer(1, 9), s = random.integer(1, 9);
   return fmt::format(
@@ -136,7 +122,8 @@ OpProof proof() {
           {"zero_mean", Check::hard, "x of N(0,1); an all-zero or constant output fails",
            filled(normal)},
           {"positive", Check::hard, "x from 1 to 2; a half accumulator fails", filled(positive)},
-          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between", filled(outliers)},
+          {"outliers", Check::hard, "N(0,1) with numbers of 1000 in between",
+           filled(outliers(32, 1000))},
           {"special", Check::hard, "NaN, infinities and -0 in places", filled(special_at)},
       },
       reference,
@@ -144,9 +131,7 @@ OpProof proof() {
       // outputs below each other an item, groups 16 wide.
       {
           // What trackers and classifiers run.
-          "n=1 c=384 h=31 w=31 global",
-          "n=1 c=384 h=26 w=26 global",
-          "n=1 c=384 h=16 w=16 global",
+          "n=1 c=384 h={31 w=31,26 w=26,16 w=16} global",
           "n=1 c=64 h=7 w=7 global layout=nhwc",
           "n=1 c=13 h=28 w=30 r=3 stride=2 pad=1 mode=max",
           "n=1 c=5 h=35 w=35 r=3 pad=1",
@@ -208,14 +193,13 @@ OpProof proof() {
        "n=1 c=2 h=9 w=10 r=8 stride=3 pad=2 count_include_pad=1",
        "n=2 c=5 h=4 w=5 r=3 pad=1 layout=nhwc",
        "n=1 c=2 h=4 w=6 r=3 stride=2 pad=1 count_include_pad=1 ceil_mode=1",
-       "n=1 c=8 h=4 w=5 r=2 stride=2 layout=nhwc mode=max"}};
-  proof.group_cases = {"pool2d n=1 c=7 h=31 w=31 global", "pool2d n=1 c=384 h=31 w=31 global",
-                       "pool2d n=1 c=20 h=9 w=9 global layout=nhwc mode=max",
-                       "pool2d n=1 c=3 h=19 w=21 r=3 stride=2 pad=1",
-                       "pool2d n=1 c=20 h=9 w=9 r=3 layout=nhwc"};
+       "n=1 c=8 h=4 w=5 r=2 stride=2 layout=nhwc mode=max"},
+      {"n=1 c=7 h=31 w=31 global", "n=1 c=384 h=31 w=31 global",
+       "n=1 c=20 h=9 w=9 global layout=nhwc mode=max", "n=1 c=3 h=19 w=21 r=3 stride=2 pad=1",
+       "n=1 c=20 h=9 w=9 r=3 layout=nhwc"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -2,18 +2,8 @@
 // rotary_proof.cpp - rotary in double, and how far from it a device may be. Let u = 2^-24. Each
 // of the two products may be rounded, or one fused into the sum: u |src cos| + u |rotate(src) sin|;
 // the sum is rounded, u |dst|, which in f32 is the rounding to the output. What is copied is exact.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/rotary.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::rotary {
 namespace {
@@ -133,12 +123,12 @@ OpProof proof() {
       {"batch=1 heads=2 n=5 d=8", "batch=1 heads=3 n=3 d=7 rotary_dim=4",
        "batch=1 heads=4 n=5 d=12 rotary_dim=8 pairing=halves",
        "batch=1 heads=1 n=3 d=6 rotary_dim=4 pairing=halves",
-       "batch=1 heads=2 n=3 d=12 rotary_dim=8 ldsrc=24 headsrc=12 lddst=28 headdst=12"}};
-  proof.group_cases = {"rotary batch=1 heads=4 n=33 d=68", "rotary batch=1 heads=3 n=5 d=6",
-                       "rotary batch=1 heads=3 n=5 d=7 rotary_dim=6 pairing=halves",
-                       "rotary batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves"};
+       "batch=1 heads=2 n=3 d=12 rotary_dim=8 ldsrc=24 headsrc=12 lddst=28 headdst=12"},
+      {"batch=1 heads=4 n=33 d=68", "batch=1 heads=3 n=5 d=6",
+       "batch=1 heads=3 n=5 d=7 rotary_dim=6 pairing=halves",
+       "batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

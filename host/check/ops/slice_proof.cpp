@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // slice_proof.cpp - slice, element by element: exact.
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
 #include "ops/shared/per_axis.hpp"
 #include "shared/copy_sets.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::slice {
 namespace {
@@ -26,20 +24,19 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
 
 std::string random_case(Random& random) {
   Shape shape, count;
-  std::string starts, steps;
+  std::vector<int> starts, steps;
   for (int axes = random.integer(1, 4); axes > 0; --axes) {
     const int extent = random.integer(1, 20), step = random.integer(-3, 3),
               most = step == 0 ? 20 : (extent - 1) / std::abs(step) + 1,
               taken = random.integer(0, 2) == 0 ? most : random.integer(1, most),
               reach = (taken - 1) * std::abs(step), low = random.integer(0, extent - 1 - reach);
-    const char* comma = shape.empty() ? "" : ",";
     shape.push_back(extent);
     count.push_back(taken);
-    starts += fmt::format("{}{}", comma, step < 0 ? low + reach : low);
-    steps += fmt::format("{}{}", comma, step);
+    starts.push_back(step < 0 ? low + reach : low);
+    steps.push_back(step);
   }
-  return fmt::format("slice shape={} start={} count={} step={}", to_string(shape), starts,
-                     to_string(count), steps);
+  return fmt::format("slice shape={} start={} count={} step={}", to_string(shape),
+                     fmt::join(starts, ","), to_string(count), fmt::join(steps, ","));
 }
 
 }  // namespace
@@ -73,11 +70,11 @@ OpProof proof() {
           "shape=2x3x4x5x2x3 start=0,0,1,0,0,0 count=2x3x2x5x2x3",
       },
       {"shape=5x3x7 start=4,0,6 count=3x2x3 step=-2,1,-3",
-       "shape=3x12x8 start=0,1,0 count=3x4x8 step=1,2,1"}};
-  proof.group_cases = {"slice shape=65x24 start=3,4 count=61x16",
-                       "slice shape=5x6x7x8 start=4,1,6,0 count=2x3x4x4 step=-3,2,-2,1"};
+       "shape=3x12x8 start=0,1,0 count=3x4x8 step=1,2,1"},
+      {"shape=65x24 start=3,4 count=61x16",
+       "shape=5x6x7x8 start=4,1,6,0 count=2x3x4x4 step=-3,2,-2,1"},
+      random_case};
   proof.least_group = 1;
-  proof.random_case = random_case;
   return proof;
 }
 

@@ -10,18 +10,9 @@
 // relative to the terms: the sum is off by their mean, sum_j p_j (2 d_j + e), of which the first
 // part is at most 2 log(n). The logarithm of a sum turns its relative error into an absolute one:
 //   u * (d_i + 2 sum_j p_j d_j + e + n + 6 log(sum) + rounding of x), with 3 ulp for log.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "ops/softmax.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
-#include "shared/summation.hpp"
+#include "shared/proof.hpp"
+#include "shared/softmax_sums.hpp"
 
 namespace clam::softmax {
 namespace {
@@ -61,29 +52,7 @@ struct Operands {
   }
 };
 
-/// What the bounds of a row's elements share.
-struct RowSums {
-  double m = -kInfinity, sum = 0;
-  double mean_difference = 0, mean_size = 0;  ///< of d and |x|, weighted by p
-  std::int64_t numbers = 0;                   ///< elements that are not -inf
-
-  explicit RowSums(const std::vector<double>& x) {
-    for (const double value : x) m = std::isnan(value) ? kNan : value > m ? value : m;
-    if (!std::isfinite(m)) return;
-    for (const double value : x) {
-      if (std::isinf(value)) continue;
-      const double e = std::exp(value - m);
-      ++numbers;
-      sum += e;
-      mean_difference += e * (m - value);
-      mean_size += e * std::fabs(value);
-    }
-    mean_difference /= sum;
-    mean_size /= sum;
-  }
-};
-
-Bounded element(const Operands& in, const RowSums& row, double x) {
+Bounded element(const Operands& in, const SoftmaxSums& row, double x) {
   if (std::isnan(row.m) || row.m == kInfinity) return {kNan, 0};
   if (x == -kInfinity) return {in.log ? -kInfinity : 0, 0};
   const double d = row.m - x, u_out = unit_roundoff(in.dtype);
@@ -109,7 +78,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
     const std::int64_t first = row / inner * n * inner + row % inner;
     std::vector<double> x(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = in.x(first + i * inner);
-    const RowSums sums(x);
+    const SoftmaxSums sums(x);
     for (std::int64_t i = 0; i < n; ++i) {
       dst.set(first + i * inner, element(in, sums, x[static_cast<std::size_t>(i)]));
     }
@@ -232,8 +201,7 @@ OpProof proof() {
           "shape={2x1025,2x1028,1x4999}",
           // What models run.
           "shape=1x4x192x192",
-          "shape=192x192 log=1",
-          "shape=192x192 axis=0 log=1",
+          "shape=192x192{, axis=0} log=1",
           "shape={1x6132x21,122640}",
           // Every axis, and rows across the memory around what lanes hold and groups are wide.
           "shape=2x3x4x5 axis={0,1,2}",
@@ -257,12 +225,12 @@ OpProof proof() {
           "shape=2x300x15 axis=1 mask=300x15 log=1",
       },
       {"shape=1x1", "shape=3x21 log=1", "shape=17x8 scale=0.5", "shape=2x3x20 mask=3x20",
-       "shape=1x1100", "shape=2x7x5 axis=1 mask=7x5", "shape=260x3 axis=0"}};
-  proof.group_cases = {"softmax shape=5x192", "softmax shape=5x1028", "softmax shape=19x40 axis=0",
-                       "softmax shape=5x65x17 axis=1", "softmax shape=257x33 axis=0"};
+       "shape=1x1100", "shape=2x7x5 axis=1 mask=7x5", "shape=260x3 axis=0"},
+      {"shape=5x192", "shape=5x1028", "shape=19x40 axis=0", "shape=5x65x17 axis=1",
+       "shape=257x33 axis=0"},
+      random_case};
   proof.bits_follow_group = true;
   proof.least_group = 4;
-  proof.random_case = random_case;
   return proof;
 }
 

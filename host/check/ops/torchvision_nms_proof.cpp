@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // torchvision_nms_proof.cpp - the outputs of torchvision_nms, from who is kept.
-
-#include <fmt/core.h>
-
-#include "check/op_proof.hpp"
-#include "nms_data.hpp"
+#include "shared/box_sets.hpp"
+#include "shared/proof.hpp"
 #include "shared/suppression_reference.hpp"
 
 namespace clam::torchvision_nms {
@@ -25,17 +22,13 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
 
 box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   const auto put = [&](int, int row, const box_sets::Row& values) {
-    for (int i = 0; i < 4; ++i) {
-      inputs.at("boxes").set(std::int64_t{4} * row + i, values.box[static_cast<std::size_t>(i)]);
-    }
+    box_sets::put_box(inputs.at("boxes"), std::int64_t{4} * row, values.box);
     inputs.at("scores").set(row, values.score);
   };
   return {1, p.integer("n"), put, nullptr};
 }
 
-void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  box_sets::every(rows(p, inputs), seed);
-  Random random(seed);
+void special(const Problem&, Random& random, Tensors& inputs) {
   box_sets::make_special_boxes(inputs.at("boxes"), random, 4, 0, false);
   box_sets::make_special(inputs.at("scores"), random);
 }
@@ -48,16 +41,15 @@ std::string random_case(Random& random) {
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{"torchvision_nms",
-                suppression_data_sets(rows, special),
-                reference,
-                // Each way through the core, by its boundaries.
-                {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",
-                 "n={1,2,32,33,256,257,1024,1025,4096,4097}"},
-                {"n={200,300,1}"}};
-  proof.group_cases = {"torchvision_nms n=1100"};
-  proof.random_case = random_case;
-  return proof;
+  return {"torchvision_nms",
+          suppression_data_sets(rows, special),
+          reference,
+          // Each way through the core, by its boundaries.
+          {"n=1000 iou_threshold={0.25,0.14285715}", "n=700 iou_threshold={0,1}",
+           "n={1,2,32,33,256,257,1024,1025,4096,4097}"},
+          {"n={200,300,1}"},
+          {"n=1100"},
+          random_case};
 }
 
 }  // namespace clam::torchvision_nms

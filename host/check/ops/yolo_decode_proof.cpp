@@ -7,16 +7,8 @@
 //
 // A device that takes denormals for 0 may do so to each operand and result. Scores that are that
 // small are then equally large, and the class may be that of any.
-#include <fmt/core.h>
-
-#include <cmath>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "check/parallel.hpp"
 #include "shared/decode_box.hpp"
-#include "shared/fill.hpp"
-#include "shared/numbers.hpp"
+#include "shared/proof.hpp"
 
 namespace clam::yolo_decode {
 namespace {
@@ -194,11 +186,10 @@ OpProof proof() {
        "batch=2 classes=5 n={1,2,15,16,17,63,64,65} form=v5", "batch=2 classes=7 n={36,4096}",
        "classes=2049 n={5,8}", "classes=2049 n=5 form=v5"},
       {"classes=1 n=1", "batch=2 classes=3 n=4", "batch=2 classes=3 n=5", "classes=6 n=8",
-       "classes=1 n=1 form=v5", "batch=2 classes=6 n=17 form=v5"}};
-  proof.group_cases = {"yolo_decode batch=2 classes=5 n=516", "yolo_decode batch=2 classes=5 n=131",
-                       "yolo_decode batch=2 classes=6 n=131 form=v5"};
+       "classes=1 n=1 form=v5", "batch=2 classes=6 n=17 form=v5"},
+      {"batch=2 classes=5 n=516", "batch=2 classes=5 n=131", "batch=2 classes=6 n=131 form=v5"},
+      random_case};
   proof.least_group = 4;
-  proof.random_case = random_case;
   proof.random_cases = 20;
   return proof;
 }

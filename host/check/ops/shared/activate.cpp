@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "activate.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
 
-#include "numbers.hpp"
+#include "proof.hpp"
 
 namespace clam {
 namespace {
@@ -146,6 +144,13 @@ double activation_error(const Act& act, double z, double error) {
   if (!act.is_scaled()) return passed_on;
   const double scaled = std::fabs(act.scale) * (passed_on + kSmallest);
   return scaled + kFloat * (std::fabs(activate(act, z)) + scaled);
+}
+
+Bounded activated(const Act& act, double z, double error, double last, double crumb) {
+  const double value = activate(act, z);
+  if (!std::isfinite(value)) return {value, 0};
+  const double lost = std::isfinite(z) ? crumb : 0;
+  return {value, activation_error(act, z, error) + last * std::fabs(value) + lost};
 }
 
 }  // namespace clam

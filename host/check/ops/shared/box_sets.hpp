@@ -3,16 +3,10 @@
 // sets of every op in front of its core.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdint>
 #include <functional>
-#include <limits>
-#include <vector>
 
-#include "check/op_proof.hpp"
-#include "random.hpp"
+#include "proof.hpp"
 
 namespace clam {
 
@@ -23,6 +17,11 @@ using Box = std::array<double, 4>;
 /// Corners as (middle x, y, width, height).
 inline Box centered(const Box& box) {
   return {(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]};
+}
+
+/// Sets a box's coordinates, element `at` and those behind it.
+inline void put_box(HostTensor& data, std::int64_t at, const Box& box) {
+  for (const double coordinate : box) data.set(at++, coordinate);
 }
 
 struct Row {
@@ -39,25 +38,21 @@ struct Rows {
   std::function<void(int item, int count)> count;
 };
 
-/// Rows past the count: the best of all, if a kernel took them.
-inline Row decoy(Random&, int, int) { return {0, 60000, {-1000, -1000, 1000, 1000}}; }
-/// Rows past the count as get_valid_counts leaves them.
-inline Row minus_one(Random&, int, int) { return {-1, -1, {-1, -1, -1, -1}}; }
+/// A row past the count: the best of all, if a kernel took it.
+constexpr Row kDecoy{0, 60000, {-1000, -1000, 1000, 1000}};
+/// A row past the count as get_valid_counts leaves it.
+constexpr Row kMinusOne{-1, -1, {-1, -1, -1, -1}};
 
-/// The first valid(item) rows of each item are make(random, item, row), the others
-/// rest(random, item, row).
-template <typename Valid, typename Make, typename Rest>
+/// The first valid(item) rows of each item are make(random, item, row), the others `rest`.
+template <typename Valid, typename Make>
 void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& make,
-          const Rest& rest) {
+          const Row& rest = kDecoy) {
   Random random(seed);
   for (int item = 0; item < rows.items; ++item) {
     const int count = std::clamp<int>(valid(item), 0, rows.n);
     if (rows.count) rows.count(item, count);
     for (int row = 0; row < rows.n; ++row) {
-      rows.put(item, row,
-               row < count  ? make(random, item, row)
-               : rows.count ? rest(random, item, row)
-                            : minus_one(random, item, row));
+      rows.put(item, row, row < count ? make(random, item, row) : rows.count ? rest : kMinusOne);
     }
   }
 }
@@ -66,11 +61,11 @@ void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& 
 /// class.
 class Detector {
  public:
-  explicit Detector(std::uint64_t seed, int objects = 40) : random_(seed ^ 0x5EED) {
-    for (int i = 0; i < objects; ++i) {
-      objects_.push_back({512 * random_.uniform(), 512 * random_.uniform(),
-                          20 + 180 * random_.uniform(), 20 + 180 * random_.uniform(),
-                          static_cast<double>(random_.integer(0, 19))});
+  explicit Detector(std::uint64_t seed) {
+    Random random(seed ^ 0x5EED);
+    for (Object& object : objects_) {
+      object = {512 * random.uniform(), 512 * random.uniform(), 20 + 180 * random.uniform(),
+                20 + 180 * random.uniform(), static_cast<double>(random.integer(0, 19))};
     }
   }
 
@@ -90,8 +85,7 @@ class Detector {
   struct Object {
     double x, y, w, h, id;
   };
-  Random random_;
-  std::vector<Object> objects_;
+  std::array<Object, 40> objects_;
 };
 
 /// As get_valid_counts leaves them: a share of the rows, up to some 2000, then -1.
@@ -101,13 +95,13 @@ inline void boxes(const Rows& rows, std::uint64_t seed) {
       [&](int item) {
         return std::min(static_cast<int>(0.3 * (1 + item % 3) * rows.n) + 1, 2000 + 37 * item);
       },
-      Detector(seed), minus_one);
+      Detector(seed), kMinusOne);
 }
 
 /// At most `count` valid rows.
 inline void at_most(const Rows& rows, std::uint64_t seed, int count) {
   fill(
-      rows, seed, [count](int) { return count; }, Detector(seed), decoy);
+      rows, seed, [count](int) { return count; }, Detector(seed));
 }
 
 inline void every(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, rows.n); }
@@ -121,7 +115,7 @@ void scored(const Rows& rows, std::uint64_t seed, const Valid& valid, const Scor
     made.score = score(random);
     return made;
   };
-  fill(rows, seed, valid, make, decoy);
+  fill(rows, seed, valid, make);
 }
 
 /// Five scores for all, of which two are 0.
@@ -158,8 +152,7 @@ inline void boundary(const Rows& rows, std::uint64_t seed) {
         return Row{static_cast<double>(group % 4),
                    random.uniform(),
                    {x + box[0], y + box[1], x + box[2], y + box[3]}};
-      },
-      decoy);
+      });
 }
 
 /// Boxes of a side of 300 to 500: their areas overflow half.
@@ -171,8 +164,7 @@ inline void large(const Rows& rows, std::uint64_t seed) {
         return Row{static_cast<double>(random.integer(0, 19)),
                    0.01 + 0.99 * random.uniform(),
                    {x, y, x + 300 + 200 * random.uniform(), y + 300 + 200 * random.uniform()}};
-      },
-      decoy);
+      });
 }
 
 /// Bits that a careless comparison or copy gets wrong: NaNs with payloads (quiet, signalling,
@@ -192,19 +184,6 @@ inline void make_special(HostTensor& data, Random& random) {
   for (std::int64_t i = 0; i < data.size(); ++i) {
     if (random.integer(0, 11) != 0) continue;
     data.set_bits(i, bits[static_cast<std::size_t>(random.bits() % bits.size())]);
-  }
-}
-
-/// Makes special rows of e elements. No coordinate is an f32 denormal: where two boxes meet in so
-/// little, a device that is not held to denormals may find an overlap or none.
-inline void make_special_rows(HostTensor& data, Random& random, int e, int coord_start) {
-  make_special(data, random);
-  if (data.dtype() == Dtype::f16) return;
-  for (std::int64_t i = 0; i < data.size(); ++i) {
-    const std::int64_t element = i % e - coord_start;
-    const bool is_coordinate = element >= 0 && element < 4;
-    const bool is_small = std::fabs(data.get(i)) < std::numeric_limits<float>::min();
-    if (is_coordinate && is_small) data.set(i, 0);
   }
 }
 
@@ -231,21 +210,29 @@ inline void negate_sizes(HostTensor& data, int e, int coord_start) {
   }
 }
 
-/// Turns boxes over or, where they are (middle x, y, width, height), negates sizes, and then makes
-/// special rows.
+/// Of rows of e elements, turns boxes over or, where they are (middle x, y, width, height), negates
+/// sizes, and then makes elements special. No coordinate is an f32 denormal: where two boxes meet
+/// in so little, a device that is not held to denormals may find an overlap or none.
 inline void make_special_boxes(HostTensor& data, Random& random, int e, int coord_start,
                                bool centered) {
   (centered ? negate_sizes : turn_boxes)(data, e, coord_start);
-  make_special_rows(data, random, e, coord_start);
+  make_special(data, random);
+  if (data.dtype() == Dtype::f16) return;
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    const std::int64_t element = i % e - coord_start;
+    const bool is_coordinate = element >= 0 && element < 4;
+    if (is_coordinate && std::fabs(data.get(i)) < kSmallest) data.set(i, 0);
+  }
 }
 
 }  // namespace box_sets
 
-/// The data sets of an op: rows_of() says where rows go, and special() fills the one of bits that a
-/// careless comparison or copy gets wrong.
+/// The data sets of an op: rows_of() says where rows go, and make_special() puts bits among a
+/// detector's boxes that a careless comparison or copy gets wrong.
 inline std::vector<DataSet> suppression_data_sets(box_sets::Rows (*rows_of)(const Problem&,
                                                                             Tensors&),
-                                                  const DataSet::Fill& special) {
+                                                  void (*make_special)(const Problem&, Random&,
+                                                                       Tensors&)) {
   using namespace box_sets;
   const auto set = [=](const char* name, const char* about, const auto& make) -> DataSet {
     return {name, Check::exact, about,
@@ -255,6 +242,11 @@ inline std::vector<DataSet> suppression_data_sets(box_sets::Rows (*rows_of)(cons
   };
   const auto at_most = [](int count) {
     return [count](const Rows& rows, std::uint64_t seed) { box_sets::at_most(rows, seed, count); };
+  };
+  const auto special = [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+    every(rows_of(problem, inputs), seed);
+    Random random(seed);
+    make_special(problem, random, inputs);
   };
   return {
       set("boxes", "a detector's boxes, as get_valid_counts leaves them", boxes),

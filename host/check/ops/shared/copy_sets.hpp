@@ -3,11 +3,7 @@
 // element by element.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "random.hpp"
+#include "proof.hpp"
 
 namespace clam {
 

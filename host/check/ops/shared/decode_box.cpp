@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "decode_box.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "summation.hpp"
-
 namespace clam {
 namespace {
 

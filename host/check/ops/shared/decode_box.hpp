@@ -4,10 +4,8 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 
-#include "check/op_proof.hpp"
-#include "numbers.hpp"
+#include "proof.hpp"
 
 namespace clam {
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "epilogue.hpp"
 
-#include <fmt/core.h>
-
-#include <cmath>
-
 #include "clam/error.hpp"
-#include "numbers.hpp"
 
 namespace clam {
 
@@ -15,7 +10,9 @@ Epilogue::Epilogue(const Problem& problem, double factor)
       factor(factor),
       act(problem),
       dtype(problem.dtype()),
-      acc(accumulator(problem)) {}
+      acc(accumulator(problem)) {
+  if (const Reason reason = acc_not_offered(problem)) throw Unsupported(op + ": " + *reason);
+}
 
 Bounded Epilogue::finish(Summation sum, const double* addend, const double* residual, Check check,
                          double crumb) const {

@@ -3,13 +3,9 @@
 // and how far from it a device may be.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "activate.hpp"
-#include "check/op_proof.hpp"
 #include "ops/shared/accumulator.hpp"
-#include "summation.hpp"
+#include "proof.hpp"
 
 namespace clam {
 
@@ -20,6 +16,7 @@ struct Epilogue {
   Dtype dtype;
   Acc acc;  ///< of the sum; what follows it is float
 
+  /// Throws Unsupported where no kernel sums as the problem asks.
   explicit Epilogue(const Problem& problem, double factor = 1);
 
   /// An absent addend or residual is a null pointer. `crumb` is what denormals may cost: see below.

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "matrix_product.hpp"
 
-#include <cmath>
-
-#include "check/parallel.hpp"
-
 namespace clam {
 
 MatrixProduct::MatrixProduct(const Problem& problem, const char* factor, const HostTensor& a,

@@ -3,9 +3,6 @@
 // the reference of dense and of batch_matmul.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "epilogue.hpp"
 
 namespace clam {

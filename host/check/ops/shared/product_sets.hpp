@@ -2,20 +2,55 @@
 // product_sets.hpp - data sets for ops that sum products.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "check/op_proof.hpp"
-#include "fill.hpp"
 #include "ops/shared/accumulator.hpp"
+#include "proof.hpp"
 
 namespace clam::product_sets {
 
 /// -1, 0 and 1, so that every partial sum is exact.
 inline void ternary(std::uint64_t seed, Tensors& inputs) {
   fill_all(seed, inputs, [](Random& random, std::int64_t) { return random.integer(-1, 1); });
+}
+
+/// -1, 0 and 1, so that every partial sum is exact. In the last channel of every group neither x
+/// nor w has a zero, so a tap of it that is left out changes the sum by one, a row of an odd number
+/// of taps by an odd number, and so does the channel itself wherever an odd number of taps is
+/// summed. Output channels 2j and 2j+1 of a group differ in that channel alone, by sign: changed
+/// places show.
+template <typename Conv>
+void exact_convolution(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+  ternary(seed, inputs);
+  const Conv conv(problem);
+  const std::int64_t map = std::int64_t{conv.h} * conv.w, taps = std::int64_t{conv.r} * conv.s;
+  HostTensor &x = inputs.at("x"), &w = inputs.at("w");
+  const auto make_one = [](HostTensor& tensor, std::int64_t i) {
+    tensor.set(i, tensor.bits(i) == 0 ? 1 : tensor.get(i));
+  };
+  for (std::int64_t c = conv.cg() - 1; c < conv.c; c += conv.cg()) {
+    for (std::int64_t i = 0; i < conv.n * map; ++i) make_one(x, conv.x_at(i / map, c, i % map));
+  }
+  for (std::int64_t k = 0; k < conv.k; ++k) {
+    const bool second = k % conv.kg() % 2 == 1;
+    for (std::int64_t i = 0; i < conv.cg() * taps; ++i) {
+      const std::int64_t c = i / taps, at = conv.w_at(k, c, i % taps);
+      if (second) w.set(at, w.get(conv.w_at(k - 1, c, i % taps)));
+      if (c + 1 < conv.cg()) continue;
+      make_one(w, at);
+      if (second) w.set(at, -w.get(at));
+    }
+  }
+}
+
+/// Words that lay rows of a matrix `name` into wider ones, half of the time, and of these half with
+/// aligned rows. `rows`: of each matrix of a stack, which then has a stride; 0: there is no stack.
+inline std::string random_place(Random& random, const std::string& name, int row, int rows = 0) {
+  if (random.integer(0, 1) == 0) return "";
+  const int step = random.integer(0, 1) == 0 ? 4 : 1;
+  const auto whole = [step](int elements) { return (elements + step - 1) / step * step; };
+  const int ld = whole(row) + step * random.integer(0, 3);
+  const int stride = rows == 0 ? 0 : whole(rows * ld) + step * random.integer(0, 3);
+  std::string place = fmt::format(" ld{0}={1} off{0}={2}", name, ld, step * random.integer(0, 5));
+  return rows == 0 ? place : place + fmt::format(" stride{}={}", name, stride);
 }
 
 inline double positive(Random& random, std::int64_t) { return 0.5 + random.uniform(); }

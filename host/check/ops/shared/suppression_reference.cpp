@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "suppression_reference.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 
-#include "check/parallel.hpp"
+#include "proof.hpp"
 
 namespace clam {
 namespace {
 
 struct Candidate {
   std::int64_t row;
-  float score, id;
-  float x0, y0, x1, y1, area;
+  float score, id, area;
+  std::array<float, 4> box;  ///< as given; then its corners x0 y0 x1 y1
 };
 
 struct Rules {
@@ -26,35 +25,32 @@ struct Rules {
   /// Comparisons with NaN are false.
   bool kills(const Candidate& kept, const Candidate& other) const {
     if (!any_class && !(kept.id == other.id)) return false;
-    const float w = a(std::min(kept.x1, other.x1) - std::max(kept.x0, other.x0));
-    const float h = a(std::min(kept.y1, other.y1) - std::max(kept.y0, other.y0));
-    const float inter = a(std::max(w, 0.0f) * std::max(h, 0.0f));
+    const auto shared = [&](std::size_t axis) {
+      const float from = std::max(kept.box[axis], other.box[axis]);
+      return std::max(a(std::min(kept.box[axis + 2], other.box[axis + 2]) - from), 0.0f);
+    };
+    const float inter = a(shared(0) * shared(1));
     const float uni = a(a(kept.area + other.area) - inter);
     if (uni <= 0) return reaches(0, threshold);
     return reaches(inter, a(a(threshold) * uni));
   }
 };
 
-/// Sets the corners and the area of a box that is given by `values`.
-void set_box(const Suppression& s, const float (&values)[4], const DeviceFloat& a, Candidate& c) {
-  float corners[4] = {a(values[0]), a(values[1]), a(values[2]), a(values[3])};
-  if (s.center) {
-    const float half_width = a(0.5f * corners[2]), half_height = a(0.5f * corners[3]);
-    const float x = corners[0], y = corners[1];
-    corners[0] = a(x - half_width);
-    corners[1] = a(y - half_height);
-    corners[2] = a(x + half_width);
-    corners[3] = a(y + half_height);
+/// Makes corners of the box that is given, and sets its area.
+void set_box(const Suppression& s, const DeviceFloat& a, Candidate& c) {
+  for (float& number : c.box) number = a(number);
+  for (const std::size_t axis : {0, 1}) {
+    float &low = c.box[axis], &high = c.box[axis + 2];
+    if (s.center) {
+      const float middle = low, half = a(0.5f * high);
+      low = a(middle - half);
+      high = a(middle + half);
+    }
+    if (!s.turned && high < low) std::swap(low, high);
   }
-  if (!s.turned && corners[2] < corners[0]) std::swap(corners[0], corners[2]);
-  if (!s.turned && corners[3] < corners[1]) std::swap(corners[1], corners[3]);
-  c.x0 = corners[0];
-  c.y0 = corners[1];
-  c.x1 = corners[2];
-  c.y1 = corners[3];
-  c.area = a(a(c.x1 - c.x0) * a(c.y1 - c.y0));
+  c.area = a(a(c.box[2] - c.box[0]) * a(c.box[3] - c.box[1]));
   // A box with a NaN overlaps nothing, whatever min and max make of it.
-  for (const float x : corners) c.area = std::isnan(x) ? x : c.area;
+  for (const float x : c.box) c.area = std::isnan(x) ? x : c.area;
 }
 
 bool is_candidate(const Suppression& s, float score) {
@@ -82,10 +78,8 @@ std::vector<Candidate> candidates(const Suppression& s, const Tensors& inputs, s
       continue;
     }
     c.id = s.id_index < 0 ? 0 : of_box(s.id_index);
-    set_box(s,
-            {of_box(s.coord_start), of_box(s.coord_start + 1), of_box(s.coord_start + 2),
-             of_box(s.coord_start + 3)},
-            a, c);
+    for (int i = 0; i < 4; ++i) c.box[static_cast<std::size_t>(i)] = of_box(s.coord_start + i);
+    set_box(s, a, c);
     all.push_back(c);
   }
   std::stable_sort(all.begin(), all.end(),

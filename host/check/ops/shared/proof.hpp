@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: MIT
-// fill.hpp - inputs of a data set, element by element.
+// proof.hpp - what proofs are written with: numbers, inputs element by element, sums and their
+// errors, loops on all cores, and texts of problems.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "check/op_proof.hpp"
-#include "numbers.hpp"
+#include "check/parallel.hpp"
 #include "random.hpp"
+#include "summation.hpp"
 
 namespace clam {
 
+constexpr double kFloat = 0x1p-24;            ///< unit roundoff of float, in which kernels compute
+constexpr double kSmallest = 0x1p-126;        ///< the smallest normal float: less may count as 0
+constexpr double kLargest = 0x1.fffffep+127;  ///< the largest float
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Infinite where it is beyond the largest float.
+inline double in_float(double value) {
+  return std::fabs(value) > kLargest ? std::copysign(kInfinity, value) : value;
+}
+
 /// N(0,1), wherever the element is.
 inline constexpr auto normal = [](Random& random, const auto&...) { return random.normal(); };
+
+/// N(0,1), wherever the element is; one in so many is `factor` times larger.
+inline auto outliers(int one_in, double factor) {
+  return [=](Random& random, const auto&...) {
+    const double x = random.normal();
+    return random.integer(0, one_in - 1) == 0 ? factor * x : x;
+  };
+}
 
 /// Of both signs and not near 0.
 inline double away_from_zero(Random& random) {
