@@ -122,22 +122,22 @@ int info(Cli& cli, bool names_only) {
   const std::shared_ptr<const Tuned> tuned = Tuned::from_environment(files);
   json result = own_json(files, *tuned);
   if (!names_only) print_own(cli, files, *tuned);
-  DeviceEntry chosen;  // what commands would use
+  LocalDevice chosen;  // what commands would use
   try {
-    chosen = select_device(cli.device);
+    chosen.entry = select_device(cli.device);
   } catch (const NoDevice& error) {
     cli.out.json(result);
     cli.out.error(error.what());
     return kNothingRan;
   }
   const std::vector<DeviceEntry> entries =
-      cli.device.empty() ? list_devices() : std::vector{chosen};
+      cli.device.empty() ? list_devices() : std::vector{chosen.entry};
   for (const DeviceEntry& entry : entries) {
-    const std::string id = device_id(entry);
     const DeviceInfo facts = query_device(entry.device);
+    const std::string id = LocalDevice{entry, facts}.id();
     const Identity who = identify(facts);
     const json history = probe_history(facts);
-    const bool is_chosen = id == device_id(chosen);
+    const bool is_chosen = id == chosen.id();
     if (names_only) {
       cli.out.line(fmt::format("{} {}", id, facts.name));
     } else {

@@ -13,7 +13,6 @@
 #include "clam/error.hpp"
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
-#include "prove.hpp"
 #include "run_job.hpp"
 #include "runtime/words.hpp"
 

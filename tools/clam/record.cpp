@@ -12,12 +12,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "case_child.hpp"
 #include "clam/error.hpp"
+#include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
-#include "prove.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tokens/tokens.hpp"
 
@@ -159,9 +158,9 @@ int how_often(const std::string& device, const std::string& folder, int limit_s,
 
 /// Writes the case, runs it until it goes wrong, at most so many times, and takes down what was
 /// seen.
-void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
-              int limit_s, int times, Bundle& bundle) {
-  bundle.device = device;
+void run_into(const std::string& folder, const LocalDevice& device, int limit_s, int times,
+              Bundle& bundle) {
+  bundle.device = device.facts;
   bundle.limit_s = limit_s;
   bundle.seen = {};
   bundle.one_in = 1;
@@ -170,18 +169,18 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   int runs = 0;
   for (; runs < times && bundle.seen.right(); ++runs) {
     kept = std::make_unique<ScratchFolder>();
-    const CaseRun run = try_case(device_id(entry), folder, limit_s, {kept->path(), "", 0});
+    const CaseRun run = try_case(device.id(), folder, limit_s, {kept->path(), "", 0});
     if (run.cannot) throw Unsupported(*run.cannot);
     bundle.seen = run.seen;
   }
   if (bundle.seen.right() && !bundle.build_only()) fs::remove(kept->file("driver.log"));
   fs::copy(kept->path(), folder, fs::copy_options::recursive);
   if (bundle.seen.right() || times == 1) return;
-  bundle.one_in = how_often(device_id(entry), folder, limit_s, runs);
+  bundle.one_in = how_often(device.id(), folder, limit_s, runs);
 }
 
-Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
-                       const DeviceInfo& device, StagedFolder& folder) {
+Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const LocalDevice& device,
+                       StagedFolder& folder) {
   RecordRequest each = request;
   std::optional<Plan> plan;
   Bundle bundle;
@@ -191,13 +190,12 @@ Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry
     RunJob job = make_job(each.run);
     if (!plan) {
       plan = job.plan ? *job.plan
-                      : plan_in_child(device_id(entry), device, *job.problem, request.run.options(),
-                                      request.limit_s);
+                      : plan_in_child(device, *job.problem, request.run.options(), request.limit_s);
     }
-    bundle = bundle_of(each, job, *plan, device);
+    bundle = bundle_of(each, job, *plan, device.facts);
     for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
     folder.clear();
-    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
+    run_into(folder.path(), device, request.limit_s, request.times, bundle);
     if (!bundle.seen.right()) break;
   }
   return bundle;
@@ -261,26 +259,26 @@ std::string recording_date() {
 
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
-  check_provers(request.prove_with, request.proof);
+  check_commands("--prove-with", request.prove_with);
+  if (request.proof) find_oclgrind();           // refuses a CLAM_OCLGRIND that names no program
   StagedFolder(request.target, request.force);  // refuses what cannot be written
-  const DeviceEntry entry = select_device(cli.device);
-  const DeviceInfo device = query_device(entry.device);
+  const LocalDevice device = chosen_device(cli);
   // A driver that ends the process when it opens leaves nothing.
   StagedFolder folder(request.target, request.force);
-  cli.out.progress("recording on " + device_title(entry, device));
+  cli.out.progress("recording on " + device.title());
   Bundle bundle;
   if (request.build_only.empty()) {
-    bundle = run_until_wrong(cli, request, entry, device, folder);
+    bundle = run_until_wrong(cli, request, device, folder);
   } else {
     bundle = bundle_of_file(request);
-    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
+    run_into(folder.path(), device, request.limit_s, request.times, bundle);
     add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
   bundle.recorded = recording_date();
   bundle.noted = request.note;
   keep_proof(request.target, folder.path(), bundle);
-  if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
+  if (request.proof) prove_elsewhere(cli, device, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle, request.single_file);
   for (const std::string& command : request.prove_with) {
     prove_with(cli, command, folder.path(), bundle, request.limit_s);
@@ -289,11 +287,11 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   return bundle;
 }
 
-Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const std::string& target,
                      int limit_s) {
   StagedFolder folder(target, true);
   cli.out.progress("recording " + bundle.problem);
-  run_into(folder.path(), entry, query_device(entry.device), limit_s, 1, bundle);
+  run_into(folder.path(), device, limit_s, 1, bundle);
   bundle.recorded = recording_date();
   finish_case(folder.path(), bundle, false);
   folder.publish();

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bundle/bundle.hpp"
-#include "clam/opencl.hpp"
-#include "cli.hpp"
+#include "case_child.hpp"
 #include "run_job.hpp"
 
 namespace clam::cli {
@@ -32,7 +30,7 @@ struct RecordRequest {
 Bundle record(Cli& cli, const RecordRequest& request);
 
 /// Runs a case that is put together already, and writes it, over a bundle that is there.
-Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const std::string& target,
                      int limit_s);
 
 /// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.

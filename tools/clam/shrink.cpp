@@ -8,10 +8,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "case_child.hpp"
 #include "clam/error.hpp"
 #include "process/clean_end.hpp"
-#include "prove.hpp"
 #include "record.hpp"
 #include "shrink_run.hpp"
 
@@ -155,18 +153,17 @@ bool single_file(const ShrinkRequest& request, const std::string& folder, Bundle
 }
 
 /// The same files on every other driver; not what was interrupted there.
-void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
+void prove(Cli& cli, const ShrinkRequest& request, const LocalDevice& device,
            const std::string& folder, const Bundle& small) {
   if (!request.proof || Interruption::came()) return;
-  prove_elsewhere(cli, entry, folder, small, small.limit_s, Interruption::came);
+  prove_elsewhere(cli, device, folder, small, small.limit_s);
   if (Interruption::came()) fs::remove(fs::path(folder) / "proof.json");
 }
 
 /// Those that say what is right, where a wrong result is of no problem of clam's.
-Judges judges_for(const ShrinkRequest& request, const DeviceEntry& entry, const DeviceInfo& facts,
-                  const Bundle& small) {
+Judges judges_for(const ShrinkRequest& request, const LocalDevice& device, const Bundle& small) {
   if (!small.seen.first_wrong || problem_of(small)) return {};
-  return {request.with,   facts.platform,         {"", device_id(entry)},
+  return {request.with,   device.facts.platform,  {"", device.id()},
           request.folder, request.step_limit_s(), small};
 }
 
@@ -190,11 +187,10 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   check_target(request);
   const Interruption interruption;
   StagedFolder folder(request.target, request.force);
-  const DeviceEntry entry = select_device(cli.device);
-  const DeviceInfo facts = query_device(entry.device);
-  cli.out.line("device " + device_title(entry, facts));
+  const LocalDevice device = chosen_device(cli);
+  cli.out.line("device " + device.title());
   cli.out.progress("does it fail here?");
-  const Reproduction found = reproduce(request, device_id(entry), from);
+  const Reproduction found = reproduce(request, device.id(), from);
   if (found.wrong == 0 && Interruption::came()) {
     throw BadArgument("interrupted before it failed here, so nothing is written");
   }
@@ -213,9 +209,9 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
                              small.limit_s));
   }
   check_commands("--with", request.with);
-  const Judges judges = judges_for(request, entry, facts, small);
+  const Judges judges = judges_for(request, device, small);
   if (!judges.empty()) small.given.clear();  // it is of this size
-  Runner runner(request, device_id(entry), found, small.limit_s, judges);
+  Runner runner(request, device.id(), found, small.limit_s, judges);
   Shrinking shrinking(
       small, [&](Bundle& bundle) { return runner.still_fails(bundle); },
       [&](const std::string& step) {
@@ -223,10 +219,10 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
       },
       [&] { return runner.over(); });
   search(cli, shrinking, runner, judges, from, small);
-  small.device = facts;
+  small.device = device.facts;
   runner.write(folder.path(), small);
   small.recorded = recording_date();
-  prove(cli, request, entry, folder.path(), small);
+  prove(cli, request, device, folder.path(), small);
   const bool in_one = single_file(request, folder.path(), small);
   finish_case(folder.path(), small, in_one);
   for (const std::string& command : request.with) {
