@@ -9,7 +9,7 @@
 #include "check/workload.hpp"
 #include "clam/error.hpp"
 #include "process/clean_end.hpp"
-#include "record_failure.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 

@@ -12,7 +12,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "check/npy.hpp"
 #include "clam/error.hpp"
+#include "clam/planner.hpp"
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
@@ -239,6 +241,46 @@ int run_record(Cli& cli, const RecordRequest& request) {
   return kFine;
 }
 
+/// A plan that is another device's goes in as a file, like that of any runtime.
+void take_plan_of(const Failure& failure, const ScratchFolder& scratch, RecordRequest& wanted) {
+  const Problem problem = Problem::parse(failure.problem);
+  Plan plan = make_plan(problem, *failure.planned_for,
+                        {failure.variant, 0, failure.tile, Tuned::from_environment()});
+  plan.variant += ", planned for " + failure.planned_as;
+  wanted.run.plan_file = scratch.file("plan.json");
+  write_file(wanted.run.plan_file, to_json(plan).dump());
+  if (failure.inputs.empty() && wanted.run.fill.empty()) {
+    wanted.run.fill = proof_of(problem).data_sets.front().name;
+  }
+}
+
+RecordRequest request_of(const Failure& failure, const std::string& folder,
+                         const ScratchFolder& scratch) {
+  RecordRequest wanted;
+  wanted.run.fill = failure.data_set;
+  wanted.run.seed = failure.seed;
+  wanted.limit_s = failure.limit_s;
+  wanted.force = true;
+  for (const auto& [name, tensor] : failure.inputs) {
+    const std::string file = scratch.file(name + ".npy");
+    write_npy(file, tensor);
+    wanted.run.in.push_back(fmt::format("{}={}", name, file));
+  }
+  if (failure.planned_for) {
+    take_plan_of(failure, scratch, wanted);
+  } else {
+    wanted.run.words = {failure.problem};
+    wanted.run.variant = failure.variant;
+    wanted.run.tile = failure.tile;
+  }
+  const std::string what =
+      fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant + failure.tile,
+                  failure.data_set + failure.name, failure.planned_as);
+  wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).schema().name,
+                              hash_text(what).substr(0, 12));
+  return wanted;
+}
+
 /// What other boards made of the same files, in the bundle that is replaced.
 void keep_proof(const std::string& replaced, const std::string& folder, const Bundle& bundle) {
   if (!fs::exists(fs::path(replaced) / "proof.json")) return;
@@ -296,6 +338,18 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const s
   finish_case(folder.path(), bundle, false);
   folder.publish();
   return bundle;
+}
+
+void record_failure(Cli& cli, const std::string& folder, const Failure& failure) {
+  try {
+    const ScratchFolder scratch;
+    const RecordRequest wanted = request_of(failure, folder, scratch);
+    const Seen seen = record(cli, wanted).seen;
+    cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("{} is not recorded: {}",
+                             failure.name.empty() ? failure.problem : failure.name, error.what()));
+  }
 }
 
 void add_record(CLI::App& app, Cli& cli) {

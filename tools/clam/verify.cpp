@@ -13,7 +13,7 @@
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
-#include "record_failure.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 
@@ -190,6 +190,47 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
     run_row(session, request, rows[i]);
     print_row(cli.out, session, request, rows[i]);
     if (session.runtime().tainted()) break;  // nothing that follows could be trusted
+  }
+}
+
+/// The data set of a row that failed; empty where none was seen to.
+std::string failed_set(const VerifyRequest& request, const VerifyRow& row) {
+  for (const Verification& each : row.sets) {
+    if (!each.pass() && !is_only_blind(each)) return each.data_set;
+  }
+  return request.set == "all" ? "" : request.set;
+}
+
+/// Each row, and each node of the graph on what it was given, that failed. `planned_for`: where
+/// --gpu named a Mali.
+void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<VerifyRow>& rows,
+                     const GraphCheck* graph, const DeviceInfo* planned_for) {
+  Failure common;
+  common.seed = request.seed;
+  common.limit_s = request.limit_s;
+  common.planned_for = planned_for;
+  if (planned_for) common.planned_as = fmt::format("Mali-{}", gpu_named(request.gpu).model);
+  for (const VerifyRow& row : rows) {
+    if (row.status != Status::fail && row.status != Status::error) continue;
+    Failure failure = common;
+    failure.problem = row.text;
+    failure.variant = row.variant;
+    failure.tile = request.tile;
+    failure.data_set = failed_set(request, row);
+    record_failure(cli, request.record_failures, failure);
+  }
+  const GraphRun* run = graph ? graph->result() : nullptr;
+  if (!run) return;
+  for (const Graph::Node& node : graph->graph().nodes) {
+    for (const NodeVerdict& verdict : graph->nodes()) {
+      if (verdict.node != node.name || verdict.status != Status::fail) continue;
+      Failure failure = common;
+      failure.name = node.name;
+      failure.problem = verdict.problem;
+      failure.variant = verdict.result ? verdict.result->variant : "";
+      failure.inputs = inputs_of(graph->graph(), node, run->chained ? run->device : run->reference);
+      record_failure(cli, request.record_failures, failure);
+    }
   }
 }
 
