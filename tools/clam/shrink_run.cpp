@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "shrink_run.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
-#include "bundle/proof.hpp"
-#include "case_child.hpp"
 #include "check/npy.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "process/isolate.hpp"
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
@@ -23,6 +23,29 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using Role = TensorSpec::Role;
+
+// ---- judges ----
+
+constexpr int kNudgesOfJudges = 1;
+
+/// Whether all that is right is a number where it was before: what nobody wrote often is none.
+bool is_finite(const Tensors& expected) {
+  for (const auto& [name, tensor] : expected) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      if (!std::isfinite(tensor.get(i))) return false;
+    }
+  }
+  return true;
+}
+
+/// The case, built without optimisation: what OpenCL leaves open is then often another.
+void ask_for_no_optimisation(Bundle& bundle) {
+  for (Launch* launch : launches_of(*bundle.plan)) {
+    launch->options += launch->options.empty() ? "-cl-opt-disable" : " -cl-opt-disable";
+  }
+}
+
+// ---- a reference apart ----
 
 constexpr const char* kQuestion = "question.json";
 
@@ -122,6 +145,80 @@ Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
   if (found.runs < runs_of_proof(recorded)) found.one_in = std::max(found.one_in, recorded.one_in);
   found.one_in = std::min(found.one_in, kMostRuns);
   return found;
+}
+
+// ---- judges ----
+
+Judges::Judges(const std::vector<std::string>& with, const std::string& platform,
+               const Driver& here, const std::string& folder, int limit_s, const Bundle& whole) {
+  std::vector<Driver> drivers = drivers_through(with);
+  for (const auto& more : {drivers_here(platform), simulators()}) {
+    drivers.insert(drivers.end(), more.begin(), more.end());
+  }
+  why_none_ = "no other driver says what is right: name one with --with \"tools/with-driver pocl\"";
+  bool is_reported = false;
+  for (const Driver& driver : drivers) {
+    const Answer answer = ask(driver, folder, whole, limit_s, 0);
+    is_reported = is_reported || !answer.report.empty();
+    if (answer.has_outputs()) {
+      drivers_.push_back(driver);
+    } else {
+      why_none_ = fmt::format("{} says nothing of what is right: {}", driver.name,
+                              answer.cannot ? *answer.cannot : answer.seen.text());
+    }
+  }
+  Bundle judged = whole;
+  if (drivers_.empty()) return;
+  if (!find_wrong(here, folder, limit_s, judged)) {
+    why_none_ = fmt::format("{} does not find this result wrong", drivers_.front().name);
+    drivers_.clear();
+    return;
+  }
+  is_reported_ = is_reported;
+  is_infinite_ = !is_finite(judged.expected);
+}
+
+bool Judges::sees_reads() const {
+  return !drivers_.empty() && !drivers_.back().simulator.empty() && !is_reported_;
+}
+
+bool Judges::find_wrong(const Driver& here, const std::string& folder, int limit_s,
+                        Bundle& bundle) {
+  // Both at once: most of the time goes into building, for each driver on a processor of its own.
+  auto first = std::async(std::launch::async, [&] {
+    return ask(drivers_.front(), folder, bundle, limit_s, kNudgesOfJudges);
+  });
+  std::vector<Answer> answers{ask(here, folder, bundle, limit_s, 0)};
+  answers.push_back(first.get());
+  if (!answers[0].has_outputs()) return false;
+  Judgement judgement;
+  for (std::size_t i = 0; i < drivers_.size(); ++i) {
+    if (i > 0) answers.push_back(ask(drivers_[i], folder, bundle, limit_s, kNudgesOfJudges));
+    const Answer& answer = answers.back();
+    if (!answer.has_outputs() || (!answer.report.empty() && !is_reported_)) return false;
+    // By the first judge; the others must agree with it. The cheapest "no" comes first.
+    judgement = judge(bundle, answers, answers[1].runs[0]);
+    const auto agrees = [](const Seen& seen) { return seen.right(); };
+    if (judgement.seen[0].right()) return false;
+    if (!std::all_of(judgement.seen.begin() + 1, judgement.seen.end(), agrees)) return false;
+  }
+  if (!is_infinite_ && !is_finite(judgement.expected)) return false;
+  if (!is_steady(limit_s, bundle, answers)) return false;
+  bundle.expected = judgement.expected;
+  bundle.bounds = judgement.bounds;
+  bundle.seen = judgement.seen[0];
+  return true;
+}
+
+bool Judges::is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> answers) const {
+  const Driver& judge_of_all = drivers_.front();
+  if (!judge_of_all.simulator.empty()) return true;
+  Bundle plain = bundle;
+  ask_for_no_optimisation(plain);
+  const ScratchFolder folder;
+  write_case(folder.path(), plain);
+  answers[0] = ask(judge_of_all, folder.path(), plain, limit_s, 0);
+  return answers[0].has_outputs() && judge(bundle, answers, answers[1].runs[0]).seen[0].right();
 }
 
 // ---- smaller cases ----
