@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -13,11 +12,9 @@
 #include "check/npy.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
-#include "tensor_summary.hpp"
 
 namespace clam::cli {
 namespace {
@@ -191,10 +188,7 @@ void print(Output& out, const Session& session, const RunJob& job, const Outcome
                        outcome.times.size(), outcome.times.size() == 1 ? "launch" : "launches",
                        ns * 1e-6));
   for (const auto& [tensor, values] : outcome.outputs) {
-    const auto file = job.out_files.find(tensor);
-    out.text(fmt::format("{} {}[{}]: {}{}\n", tensor, name(values.dtype()),
-                         to_string(values.shape()), Summary(values, kIteration).text(),
-                         file == job.out_files.end() ? "" : " -> " + file->second));
+    out.text(output_text(tensor, values, kIteration, job.out_files));
   }
   if (!outcome.check) return;
   for (const auto& [tensor, verdict] : outcome.check->outputs) {

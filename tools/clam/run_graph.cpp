@@ -12,7 +12,6 @@
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
-#include "tensor_summary.hpp"
 
 namespace clam::cli {
 namespace {
@@ -143,10 +142,7 @@ void print(Output& out, const Session& session, const Job& job, const Result& re
       "knows, once, not warmed up\n",
       session.title(), job.workload.title, result.launches, result.time.ms, result.time.wall_ms));
   for (const auto& [name, values] : result.outputs) {
-    const auto file = job.out_files.find(name);
-    out.text(fmt::format("{} {}: {}{}\n", name, type_text(values.dtype(), values.shape()),
-                         Summary(values, 0).text(),
-                         file == job.out_files.end() ? "" : " -> " + file->second));
+    out.text(output_text(name, values, 0, job.out_files));
     const auto verdict = result.recorded.find(name);
     if (verdict == result.recorded.end()) continue;
     const std::string text = "  beside what is recorded: " + to_text(verdict->second);
