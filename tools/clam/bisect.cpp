@@ -121,8 +121,7 @@ int run_bisect(Cli& cli, BisectRequest& request) {
     cli.out.line("\nevery node is right on the references' inputs; now as a chain");
     found = search(cli, session, request, "chained");
   }
-  json report = session.json();
-  report["clam_bisect"] = 1;
+  json report = session.json("clam_bisect");
   report["graph"] = found.check.json(session);
   report["culprit"] = nullptr;
   if (found.culprit) {

@@ -213,8 +213,7 @@ json output_json(const std::string& tensor, const HostTensor& values, const RunJ
 }
 
 json report(Session& session, const RunJob& job, const Outcome& outcome) {
-  json report = session.json();
-  report["clam_run"] = 1;
+  json report = session.json("clam_run");
   report["plan"] = to_json(outcome.plan);
   report["assumed"] = job.assumed;
   report["launch_ns"] = json::array();

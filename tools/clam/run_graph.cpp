@@ -153,8 +153,7 @@ void print(Output& out, const Session& session, const Job& job, const Result& re
 }
 
 json report(Session& session, const Job& job, const Result& result) {
-  json report = session.json();
-  report["clam_run"] = 1;
+  json report = session.json("clam_run");
   report["workload"] = job.workload.name;
   report["assumed"] = job.assumed;
   report["launches"] = result.launches;

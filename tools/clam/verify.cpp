@@ -9,7 +9,6 @@
 
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
-#include "clam/kernels.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
@@ -167,8 +166,7 @@ struct Totals {
 nlohmann::json report(Session& session, const VerifyRequest& request,
                       const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
   const Totals totals(rows, graph);
-  nlohmann::json report = session.json();
-  report["clam_verify"] = 1;
+  nlohmann::json report = session.json("clam_verify");
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
   report["passed"] = totals.passed;
   report["failed"] = totals.failed;
