@@ -121,7 +121,7 @@ int run_bisect(Cli& cli, BisectRequest& request) {
     cli.out.line("\nevery node is right on the references' inputs; now as a chain");
     found = search(cli, session, request, "chained");
   }
-  json report = session.json("clam_bisect");
+  json report = session.json();
   report["graph"] = found.check.json(session);
   report["culprit"] = nullptr;
   if (found.culprit) {
@@ -136,7 +136,7 @@ int run_bisect(Cli& cli, BisectRequest& request) {
   } else if (found.code == kFine) {
     cli.out.line(cli.out.green("no node is wrong") + ": each is right, alone and in the chain");
   }
-  cli.out.json(report);
+  cli.out.report("clam_bisect", report);
   return found.code;
 }
 

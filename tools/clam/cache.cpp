@@ -43,7 +43,7 @@ json contents_json(const Contents& contents) {
 
 int cache(Cli& cli, bool clears) {
   CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
-  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}};
+  json report;
   if (folder.dir().empty()) {
     cli.out.line(fmt::format("place    {}", kOff));
   } else if (clears) {
@@ -60,7 +60,7 @@ int cache(Cli& cli, bool clears) {
                              limit_text(folder)));
   }
   report.update(cache_json());
-  cli.out.json(report);
+  cli.out.report("clam_cache", report);
   return kFine;
 }
 

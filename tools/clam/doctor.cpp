@@ -96,12 +96,9 @@ int diagnose_board(Cli& cli, bool) {
   print(cli.out, findings);
   cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
                            notes == 1 ? "" : "s"));
-  cli.out.json({{"clam_doctor", 1},
-                {"version", CLAM_VERSION},
-                {"findings", findings},
-                {"faults", faults},
-                {"notes", notes},
-                {"info", looked.info}});
+  cli.out.report(
+      "clam_doctor",
+      {{"findings", findings}, {"faults", faults}, {"notes", notes}, {"info", looked.info}});
   return faults == 0 ? kFine : kCheckFailed;
 }
 

@@ -74,9 +74,7 @@ json own_json(const KernelFiles& files, const Tuned& tuned) {
     const KernelSource source = files.get(file);
     kernels.push_back({{"file", file}, {"origin", source.origin}, {"xxh3", source.hash()}});
   }
-  return {{"clam_info", 1},
-          {"version", CLAM_VERSION},
-          {"cache_dir", ProgramCache::default_dir()},
+  return {{"cache_dir", ProgramCache::default_dir()},
           {"cache", cache_json()},
           {"kernel_files", kernels},
           {"opencl", opencl::search()},
@@ -126,7 +124,7 @@ int info(Cli& cli, bool names_only) {
   try {
     chosen.entry = select_device(cli.device);
   } catch (const NoDevice& error) {
-    cli.out.json(result);
+    cli.out.report("clam_info", result);
     cli.out.error(error.what());
     return kNothingRan;
   }
@@ -153,7 +151,7 @@ int info(Cli& cli, bool names_only) {
     device["tuned"] = tuned_text(facts, *tuned);
     result["devices"].push_back(std::move(device));
   }
-  cli.out.json(result);
+  cli.out.report("clam_info", result);
   return kFine;
 }
 

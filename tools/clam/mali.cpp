@@ -445,13 +445,12 @@ int run_mali(Cli& cli, const MaliRequest& request) {
     }
     if (!asked.problems.empty()) cli.out.text(mali::leaves_out());
   }
-  nlohmann::json result{
-      {"clam_mali", 1}, {"version", CLAM_VERSION}, {"gpus", nlohmann::json::array()}};
+  nlohmann::json gpus = nlohmann::json::array();
   for (const MaliReport& report : reports) {
     if (!request.asm_dir.empty()) write_listings(request.asm_dir, report);
-    result["gpus"].push_back(to_json(report, workload));
+    gpus.push_back(to_json(report, workload));
   }
-  cli.out.json(result);
+  cli.out.report("clam_mali", {{"gpus", gpus}});
   return code;
 }
 

@@ -77,6 +77,11 @@ void Output::json(const nlohmann::json& value) {
   write_file(json_, json_text(value));
 }
 
+void Output::report(const char* command, nlohmann::json result) {
+  result.update({{command, 1}, {"version", CLAM_VERSION}});
+  json(result);
+}
+
 void Output::note(std::string_view text) {
   if (!quiet_) error(text);
 }

@@ -30,6 +30,8 @@ class Output {
   void raw(std::string_view text);
   /// Writes the result where --json says, or nowhere.
   void json(const nlohmann::json& value);
+  /// The same of a command, "clam_list": with its form and this program's version.
+  void report(const char* command, nlohmann::json result);
   /// One line on stderr: about the run, not its result.
   void note(std::string_view text);
   void error(std::string_view sentence);

@@ -181,13 +181,13 @@ std::vector<Probe> wanted_probes(const ProbeRequest& request) {
 }
 
 int list(Cli& cli) {
-  json report{{"clam_probes", 1}, {"version", CLAM_VERSION}, {"probes", json::array()}};
+  json probes = json::array();
   for (const Probe& probe : all_probes()) {
     cli.out.line(fmt::format("{:<23} {}{}", probe.name, probe.symptom,
                              probe.destructive ? " (with --destructive)" : ""));
-    report["probes"].push_back(probe);
+    probes.push_back(probe);
   }
-  cli.out.json(report);
+  cli.out.report("clam_probes", {{"probes", probes}});
   return kFine;
 }
 
@@ -291,7 +291,7 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
     report["probes"].push_back(to_json(row));
   }
   cli.out.line(text);
-  cli.out.json(report);
+  cli.out.report("clam_probe", report);
   return bad ? kCheckFailed : ran ? kFine : kNothingRan;
 }
 
@@ -304,9 +304,10 @@ int probe(Cli& cli, const ProbeRequest& request) {
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const LocalDevice device = chosen_device(cli);
   const DeviceInfo& info = device.facts;
-  json report{{"clam_probe", 1},          {"version", CLAM_VERSION},
-              {"device_id", device.id()}, {"device", clam::to_json(info)},
-              {"counts", json::object()}, {"probes", json::array()}};
+  json report{{"device_id", device.id()},
+              {"device", clam::to_json(info)},
+              {"counts", json::object()},
+              {"probes", json::array()}};
   if (!cli.out.quiet()) {
     cli.out.line(fmt::format("device {} {} ({}, {}, driver {})", device.id(), info.name,
                              info.platform, info.device_version, info.driver_version));

@@ -180,7 +180,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   const CleanEnd clean_end;
   const std::vector<std::string> folders = bundles_for("replay", request.folders, request.all);
   Here here;
-  json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  json report{{"results", json::array()}};
   try {
     here.device = chosen_device(cli);
     report["device"] = to_json(here.device->facts);
@@ -199,7 +199,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
     report["results"].push_back(row_json(row));
     code = code_of_all(code, code_of(row.verdict));
   }
-  cli.out.json(report);
+  cli.out.report("clam_replay", report);
   return code;
 }
 

@@ -213,7 +213,7 @@ json output_json(const std::string& tensor, const HostTensor& values, const RunJ
 }
 
 json report(Session& session, const RunJob& job, const Outcome& outcome) {
-  json report = session.json("clam_run");
+  json report = session.json();
   report["plan"] = to_json(outcome.plan);
   report["assumed"] = job.assumed;
   report["launch_ns"] = json::array();
@@ -251,7 +251,7 @@ int run(Cli& cli, const RunRequest& request) {
     write_file(request.svg, to_svg(picture));
   }
   if (!cli.out.quiet()) print(cli.out, session, job, outcome);
-  cli.out.json(report(session, job, outcome));
+  cli.out.report("clam_run", report(session, job, outcome));
   if (outcome.trespass) cli.out.error(*outcome.trespass);
   if (outcome.check && !outcome.check->pass()) cli.out.error("check: " + outcome.check->reason());
   return outcome.good() ? kFine : kCheckFailed;

@@ -153,7 +153,7 @@ void print(Output& out, const Session& session, const Job& job, const Result& re
 }
 
 json report(Session& session, const Job& job, const Result& result) {
-  json report = session.json("clam_run");
+  json report = session.json();
   report["workload"] = job.workload.name;
   report["assumed"] = job.assumed;
   report["launches"] = result.launches;
@@ -181,7 +181,7 @@ int run_graph(Cli& cli, const RunRequest& request) {
   const Result result = execute(session, job);
   for (const auto& [tensor, file] : job.out_files) write_npy(file, result.outputs.at(tensor));
   if (!cli.out.quiet()) print(cli.out, session, job, result);
-  cli.out.json(report(session, job, result));
+  cli.out.report("clam_run", report(session, job, result));
   return result.good() ? kFine : kCheckFailed;
 }
 

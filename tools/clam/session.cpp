@@ -65,10 +65,8 @@ void Session::build(const std::vector<Plan>& plans) {
   runtime_->programs().on_build({});
 }
 
-nlohmann::json Session::json(const char* command) {
-  return {{command, 1},
-          {"version", CLAM_VERSION},
-          {"device_id", device_id()},
+nlohmann::json Session::json() {
+  return {{"device_id", device_id()},
           {"device", to_json(runtime_->device())},
           {"kernel_overrides", runtime_->files().overrides()},
           {"counters", counters_json(*runtime_)}};

@@ -33,8 +33,8 @@ class Session {
   /// Builds the programs of the plans that are not built yet; from three seconds on it says how
   /// far it is. Failures are left to whoever runs the plan.
   void build(const std::vector<Plan>& plans);
-  /// What --json gets of a command, "clam_run": device, counters and kernel overrides.
-  nlohmann::json json(const char* command);
+  /// Device, counters and kernel overrides, for --json.
+  nlohmann::json json();
   /// A command line that does the same again: kernel folder, `arguments`, device.
   std::string repeat(const std::string& arguments) const;
 

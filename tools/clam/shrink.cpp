@@ -42,12 +42,9 @@ int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
   }
   cli.out.line(fmt::format("{}  {}: {}", bad ? cli.out.red(verdict) : cli.out.green(verdict),
                            request.folder, reason));
-  cli.out.json({{"clam_shrink", 1},
-                {"version", CLAM_VERSION},
-                {"from", request.folder},
-                {"bundle", nullptr},
-                {"verdict", verdict},
-                {"reason", reason}});
+  cli.out.report(
+      "clam_shrink",
+      {{"from", request.folder}, {"bundle", nullptr}, {"verdict", verdict}, {"reason", reason}});
   return bad ? kCheckFailed : kFine;
 }
 
@@ -90,9 +87,7 @@ void print(Output& out, const ShrinkRequest& request, const Bundle& small, const
 
 json report_of(const ShrinkRequest& request, const Bundle& from, const Bundle& small,
                const Reproduction& found, const Runner& runner) {
-  return {{"clam_shrink", 1},
-          {"version", CLAM_VERSION},
-          {"from", request.folder},
+  return {{"from", request.folder},
           {"bundle", request.target},
           {"verdict", from.seen.right() ? "fails now" : "still fails"},
           {"problem", {{"from", from.problem}, {"to", small.problem}}},
@@ -232,7 +227,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   }
   folder.publish();
   print(cli.out, request, small, runner);
-  cli.out.json(report_of(request, from, small, found, runner));
+  cli.out.report("clam_shrink", report_of(request, from, small, found, runner));
   return kFine;
 }
 

@@ -305,7 +305,7 @@ int run_tune(Cli& cli, TuneRequest request) {
     tunings.push_back(tuner.tune(problem, which));
     print(cli.out, tunings.back());
   }
-  json report{{"clam_tune", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  json report{{"results", json::array()}};
   if (!launches.is_null()) report["launches"] = launches;
   std::vector<tune::RankedTime> times;
   int best = 0;
@@ -323,7 +323,7 @@ int run_tune(Cli& cli, TuneRequest request) {
     cli.out.line(fmt::format("{} of {} problems tuned, in {}; plans take it with CLAM_TUNED_DIR={}",
                              best, problems.size(), request.target, request.target));
   }
-  cli.out.json(report);
+  cli.out.report("clam_tune", report);
   return best > 0 ? kFine : kNothingRan;
 }
 

@@ -166,7 +166,7 @@ struct Totals {
 nlohmann::json report(Session& session, const VerifyRequest& request,
                       const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
   const Totals totals(rows, graph);
-  nlohmann::json report = session.json("clam_verify");
+  nlohmann::json report = session.json();
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
   report["passed"] = totals.passed;
   report["failed"] = totals.failed;
@@ -277,7 +277,7 @@ int run_verify(Cli& cli, VerifyRequest& request) {
   const Totals totals(rows, graph);
   const std::string unsupported = graph ? graph->unsupported() : "";
   cli.out.line(totals.text() + (unsupported.empty() ? "" : "; " + unsupported));
-  cli.out.json(report(session, request, rows, graph));
+  cli.out.report("clam_verify", report(session, request, rows, graph));
   return totals.code();
 }
 

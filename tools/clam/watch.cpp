@@ -176,11 +176,9 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   }
   if (code != 0) end += fmt::format("; the program ended with {}", code);
   cli.out.line(end);
-  cli.out.json({{"clam_watch", 1},
-                {"version", CLAM_VERSION},
-                {"program", code},
-                {"checked", recordings.checked()},
-                {"bundles", recordings.written()}});
+  cli.out.report(
+      "clam_watch",
+      {{"program", code}, {"checked", recordings.checked()}, {"bundles", recordings.written()}});
   if (nothing) return kNothingRan;
   const bool bad = code != 0 || (request.check && !recordings.written().empty());
   return bad ? kCheckFailed : kFine;
