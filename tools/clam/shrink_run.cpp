@@ -17,6 +17,10 @@
 #include "runtime/atomic_file.hpp"
 #include "shrink/fault.hpp"
 
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp)
+}  // namespace clam
+
 namespace clam::cli {
 namespace {
 
@@ -51,11 +55,8 @@ constexpr const char* kQuestion = "question.json";
 
 void ask(const std::string& folder, const Problem& problem, const Tensors& inputs,
          const ReferenceOptions& options, const Bundle& bundle) {
-  const json question{{"problem", problem.text()},
-                      {"check", options.check},
-                      {"denormals", options.denormals},
-                      {"native_exp2_ulp", options.native_exp2_ulp},
-                      {"plan", to_json(*bundle.plan)}};
+  const json question{
+      {"problem", problem.text()}, {"options", options}, {"plan", to_json(*bundle.plan)}};
   write_file(path_in(folder, kQuestion), question.dump());
   for (const auto& [name, tensor] : inputs) write_npy(path_in(folder, name + ".npy"), tensor);
 }
@@ -90,13 +91,9 @@ Bundle answer(const std::string& folder) {
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role == Role::input) inputs[spec.name] = read_npy(path_in(folder, spec.name + ".npy"));
   }
-  ReferenceOptions options;
-  options.check = question.at("check").get<Check>();
-  question.at("denormals").get_to(options.denormals);
-  question.at("native_exp2_ulp").get_to(options.native_exp2_ulp);
   Bundle bundle;
   bundle.plan = plan_from_json(question.at("plan"));
-  expect_here(problem, inputs, options, bundle);
+  expect_here(problem, inputs, question.at("options").get<ReferenceOptions>(), bundle);
   return bundle;
 }
 

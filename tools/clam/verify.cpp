@@ -219,16 +219,15 @@ void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<V
   }
   const GraphRun* run = graph ? graph->result() : nullptr;
   if (!run) return;
-  for (const Graph::Node& node : graph->graph().nodes) {
-    for (const NodeVerdict& verdict : graph->nodes()) {
-      if (verdict.node != node.name || verdict.status != Status::fail) continue;
-      Failure failure = common;
-      failure.name = node.name;
-      failure.problem = verdict.problem;
-      failure.variant = verdict.result ? verdict.result->variant : "";
-      failure.inputs = inputs_of(graph->graph(), node, run->chained ? run->device : run->reference);
-      record_failure(cli, request.record_failures, failure);
-    }
+  for (const NodeVerdict& verdict : graph->nodes()) {
+    if (verdict.status != Status::fail || !verdict.result) continue;  // nor all nodes together
+    Failure failure = common;
+    failure.name = verdict.node;
+    failure.problem = verdict.problem;
+    failure.variant = verdict.result->variant;
+    failure.inputs = inputs_of(graph->graph(), graph->graph().node(verdict.node),
+                               run->chained ? run->device : run->reference);
+    record_failure(cli, request.record_failures, failure);
   }
 }
 
