@@ -69,9 +69,8 @@ std::string next_command(const Session& session, const BisectRequest& request,
 
 void print(Output& out, const Session& session, const BisectRequest& request,
            const Culprit& culprit) {
-  out.text(fmt::format("\n{} alone, on right inputs, {} times: {} wrong, {} different result{}\n",
-                       culprit.node, culprit.runs, culprit.wrong, culprit.distinct,
-                       culprit.distinct == 1 ? "" : "s"));
+  out.text(fmt::format("\n{} alone, on right inputs, {} times: {} wrong, {}\n", culprit.node,
+                       culprit.runs, culprit.wrong, counted(culprit.distinct, "different result")));
   for (const Attempt& each : culprit.attempts) {
     const bool wrong = each.outcome == Attempt::Outcome::wrong;
     const std::string word = fmt::format("{:<8}", name(each.outcome));

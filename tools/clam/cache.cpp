@@ -26,12 +26,9 @@ std::string limit_text(const CacheFolder& folder) {
 
 /// "1 program, 12 listings of Mali compilers"
 std::string entries_text(const Contents& contents) {
-  const auto some = [](int count, const char* word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-  };
-  const std::string programs = some(contents.programs, "program");
+  const std::string programs = counted(contents.programs, "program");
   if (contents.listings == 0) return programs;
-  return fmt::format("{}, {} of Mali compilers", programs, some(contents.listings, "listing"));
+  return fmt::format("{}, {} of Mali compilers", programs, counted(contents.listings, "listing"));
 }
 
 json contents_json(const Contents& contents) {

@@ -94,8 +94,7 @@ int diagnose_board(Cli& cli, bool) {
     notes += finding.level == Finding::Level::note;
   }
   print(cli.out, findings);
-  cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
-                           notes == 1 ? "" : "s"));
+  cli.out.line(counted(faults, "fault") + ", " + counted(notes, "note"));
   cli.out.report(
       "clam_doctor",
       {{"findings", findings}, {"faults", faults}, {"notes", notes}, {"info", looked.info}});

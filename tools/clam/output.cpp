@@ -112,6 +112,10 @@ std::string Output::coloured(std::string_view text, const char* code) const {
   return colours_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
+std::string counted(std::int64_t number, const char* word, const char* more) {
+  return fmt::format("{} {}{}", number, word, number == 1 ? "" : more);
+}
+
 std::string indented(const std::string& text) {
   std::string result;
   for (std::size_t at = 0, end; at < text.size(); at = end + 1) {

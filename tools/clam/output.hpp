@@ -3,6 +3,7 @@
 // loaded; so the real one is kept aside, for results alone, and descriptor 1 leads to stderr.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ class Output {
   bool quiet_ = false, colours_ = false, terminal_ = false, progress_shown_ = false;
   std::string json_;
 };
+
+/// "1 launch", "2 launches"; `more` is what the word ends with then.
+std::string counted(std::int64_t number, const char* word, const char* more = "s");
 
 /// Every line two blanks to the right.
 std::string indented(const std::string& text);

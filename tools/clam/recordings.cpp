@@ -204,12 +204,11 @@ void Recordings::compare(const watch::Recorded& each) {
 std::string Recordings::summary() const {
   if (request_.check) {
     const std::string checked =
-        fmt::format("{} launch{} checked, {} differ{}", checked_, checked_ == 1 ? "" : "es",
-                    differ_, differ_ == 1 ? "s" : "");
+        fmt::format("{} checked, {} differ{}", counted(checked_, "launch", "es"), differ_,
+                    differ_ == 1 ? "s" : "");
     return unchecked_ == 0 ? checked : fmt::format("{}, {} not checked", checked, unchecked_);
   }
-  return fmt::format("{} bundle{} recorded, not judged", written_.size(),
-                     written_.size() == 1 ? "" : "s");
+  return counted(written_.size(), "bundle") + " recorded, not judged";
 }
 
 }  // namespace clam::cli

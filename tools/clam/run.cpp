@@ -183,10 +183,9 @@ Outcome execute(Session& session, const RunRequest& request, const RunJob& job) 
 void print(Output& out, const Session& session, const RunJob& job, const Outcome& outcome) {
   double ns = 0;
   for (const LaunchTime& time : outcome.times) ns += static_cast<double>(duration(time));
-  out.text(fmt::format("device {}\n{}\nvariant {}, {} {}, {:.3f} ms once, not warmed up\n",
+  out.text(fmt::format("device {}\n{}\nvariant {}, {}, {:.3f} ms once, not warmed up\n",
                        session.title(), outcome.plan.problem, outcome.plan.variant,
-                       outcome.times.size(), outcome.times.size() == 1 ? "launch" : "launches",
-                       ns * 1e-6));
+                       counted(outcome.times.size(), "launch", "es"), ns * 1e-6));
   for (const auto& [tensor, values] : outcome.outputs) {
     out.text(output_text(tensor, values, kIteration, job.out_files));
   }

@@ -80,9 +80,9 @@ void print(Output& out, const ShrinkRequest& request, const Bundle& small, const
     out.line(find_blame(small, proof, hash_of_files(small, request.target)).sentence);
   }
   out.line(
-      fmt::format("{} run{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
+      fmt::format("{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
                   "./a.out",
-                  runner.runs(), runner.runs() == 1 ? "" : "s", request.seconds(), request.target));
+                  counted(runner.runs(), "run"), request.seconds(), request.target));
 }
 
 json report_of(const ShrinkRequest& request, const Bundle& from, const Bundle& small,
