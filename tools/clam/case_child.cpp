@@ -43,10 +43,11 @@ Seen misfortune_of(const Fate& fate, const std::string& errors) {
 }  // namespace
 
 std::vector<std::string> child_words(const std::string& device,
-                                     const std::vector<std::string>& command) {
+                                     const std::vector<std::string>& command,
+                                     const std::string& json) {
   std::vector<std::string> words = own_command();
   if (!device.empty()) words.insert(words.end(), {"--device", device});
-  words.insert(words.end(), {"--quiet", "--json", "-"});
+  words.insert(words.end(), {"--quiet", "--json", json});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

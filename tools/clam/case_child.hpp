@@ -48,9 +48,10 @@ Plan plan_in_child(const LocalDevice& device, const Problem& problem, const Plan
 /// What that process does.
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options);
 
-/// What starts this program again with a command, its JSON on standard output, on the device "P:D";
-/// empty: the one that is chosen there.
+/// What starts this program again with a command, its JSON on standard output or in a file, on the
+/// device "P:D"; empty: the one that is chosen there.
 std::vector<std::string> child_words(const std::string& device,
-                                     const std::vector<std::string>& command);
+                                     const std::vector<std::string>& command,
+                                     const std::string& json = "-");
 
 }  // namespace clam::cli

@@ -21,9 +21,7 @@ namespace {
 
 std::vector<std::string> words_of(const Session& session, const VerifyRequest& request,
                                   const VerifyRow& row, const std::string& file) {
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(),
-               {"--device", session.device_id(), "--quiet", "--json", file, "verify", row.text});
+  std::vector<std::string> words = child_words(session.device_id(), {"verify", row.text}, file);
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
