@@ -13,6 +13,11 @@
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Culprit, node, problem, variant, reason, chained, runs, wrong,
+                                   distinct, also)
+}  // namespace clam
+
 namespace clam::cli {
 namespace {
 
@@ -84,27 +89,19 @@ void print(Output& out, const Session& session, const BisectRequest& request,
   out.line("next: " + next_command(session, request, culprit));
 }
 
-json to_json(const Culprit& culprit) {
-  json attempts = json::array();
+json culprit_json(const Culprit& culprit) {
+  json result = culprit;
+  result["deterministic"] = culprit.deterministic();
+  result["sentence"] = culprit.sentence();
+  result["attempts"] = json::array();
   for (const Attempt& each : culprit.attempts) {
-    attempts.push_back({{"dtype", name(each.dtype)},
-                        {"variant", each.variant},
-                        {"outcome", name(each.outcome)},
-                        {"worst_ratio", each.worst_ratio},
-                        {"reason", each.reason}});
+    result["attempts"].push_back({{"dtype", name(each.dtype)},
+                                  {"variant", each.variant},
+                                  {"outcome", name(each.outcome)},
+                                  {"worst_ratio", each.worst_ratio},
+                                  {"reason", each.reason}});
   }
-  return {{"node", culprit.node},
-          {"problem", culprit.problem},
-          {"variant", culprit.variant},
-          {"reason", culprit.reason},
-          {"chained", culprit.chained},
-          {"runs", culprit.runs},
-          {"wrong", culprit.wrong},
-          {"distinct", culprit.distinct},
-          {"deterministic", culprit.deterministic()},
-          {"attempts", attempts},
-          {"also", culprit.also},
-          {"sentence", culprit.sentence()}};
+  return result;
 }
 
 /// Each node alone; where all are right so, as a chain.
@@ -126,7 +123,7 @@ int run_bisect(Cli& cli, BisectRequest& request) {
   if (found.culprit) {
     const Culprit& culprit = *found.culprit;
     print(cli.out, session, request, culprit);
-    report["culprit"] = to_json(culprit);
+    report["culprit"] = culprit_json(culprit);
     report["next"] = next_command(session, request, culprit);
     if (!request.record_failures.empty()) {  // on the inputs that it had
       record_failure(cli, request.record_failures,
