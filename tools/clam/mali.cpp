@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
@@ -22,6 +21,7 @@
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/text.hpp"
 
 namespace clam::cli {
 namespace {
@@ -56,8 +56,7 @@ std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
     }
     return gpus;
   }
-  std::istringstream keys(*request.gpus + ",");
-  for (std::string key; std::getline(keys, key, ',');) gpus.push_back(&gpu_named(key));
+  for (const auto key : split(*request.gpus, ',')) gpus.push_back(&gpu_named(std::string(key)));
   return gpus;
 }
 

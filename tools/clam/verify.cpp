@@ -161,15 +161,14 @@ struct Totals {
   }
 };
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Totals, passed, failed, skipped, not_run)
+
 nlohmann::json report(Session& session, const VerifyRequest& request,
-                      const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
-  const Totals totals(rows, graph);
+                      const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph,
+                      const Totals& totals) {
   nlohmann::json report = session.json();
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
-  report["passed"] = totals.passed;
-  report["failed"] = totals.failed;
-  report["skipped"] = totals.skipped;
-  report["not_run"] = totals.not_run;
+  report.update(nlohmann::json(totals));
   report["results"] = nlohmann::json::array();
   for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
   if (graph) report["graph"] = graph->json(session);
@@ -274,7 +273,7 @@ int run_verify(Cli& cli, VerifyRequest& request) {
   const Totals totals(rows, graph);
   const std::string unsupported = graph ? graph->unsupported() : "";
   cli.out.line(totals.text() + (unsupported.empty() ? "" : "; " + unsupported));
-  cli.out.report("clam_verify", report(session, request, rows, graph));
+  cli.out.report("clam_verify", report(session, request, rows, graph, totals));
   return totals.code();
 }
 
