@@ -21,8 +21,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Culprit, node, problem, variant, reason, chai
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 struct BisectRequest : VerifyRequest {
   int runs = 20;
 };

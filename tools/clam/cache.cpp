@@ -11,7 +11,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Contents = CacheFolder::Contents;
 
 constexpr const char* kOff = "off (CLAM_CACHE_DIR=off, or no home folder)";

@@ -20,7 +20,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Outcome = Seen::Outcome;
 
 /// With it Mesa's Mali compilers print their listings.
@@ -66,7 +65,6 @@ LocalDevice chosen_device(const Cli& cli) {
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
                  const CaseWishes& wishes) {
-  namespace fs = std::filesystem;
   const ScratchFolder scratch;  // compilers that crash leave files where they are
   std::vector<std::string> words =
       child_words(device, {"replay", fs::absolute(folder).string(), "--here"});

@@ -17,8 +17,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kRowsInText = 5, kRowsInJson = 100;
 
 struct DiagnoseRequest {

@@ -20,7 +20,6 @@ namespace {
 
 using doctor::Finding;
 using doctor::Findings;
-using nlohmann::json;
 
 constexpr const char* kTestProblem = "softmax shape=64x192 dtype=f32";
 /// The work takes a second; in an emulator a process needs half a minute to start.

@@ -20,9 +20,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 constexpr int kToStart_s = 60;  // a command may have to unpack its driver, or to start an emulator
 
 // ---- the simulator ----

@@ -24,8 +24,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Search, taken, tried)
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 /// Which OpenCL library is in use, and why not those before it.
 std::string library_text() {
   const opencl::Search& search = opencl::search();

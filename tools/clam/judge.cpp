@@ -19,9 +19,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 enum class Verdict { right, wrong, differs, undecided, cannot, unreadable };
 constexpr Words<6> kVerdictWords{"right",     "wrong",         "differs",
                                  "undecided", "nobody to ask", "unreadable"};

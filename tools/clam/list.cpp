@@ -14,8 +14,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 struct ListRequest : PlanRequest {
   bool tiles = false;
 };

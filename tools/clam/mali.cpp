@@ -268,9 +268,9 @@ class OneGpu {
 
 /// DIR/GPU/KERNEL-HASH.txt, each with the options that it was compiled with in its first line.
 void write_listings(const std::string& dir, const MaliReport& report) {
-  const std::filesystem::path folder = std::filesystem::path(dir) / report.gpu->key;
+  const fs::path folder = fs::path(dir) / report.gpu->key;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  fs::create_directories(folder, error);
   for (const mali::KernelCode& code : report.kernels) {
     if (code.status != mali::KernelCode::Status::compiled) continue;
     const std::string name =
@@ -444,7 +444,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
     }
     if (!asked.problems.empty()) cli.out.text(mali::leaves_out());
   }
-  nlohmann::json gpus = nlohmann::json::array();
+  json gpus = json::array();
   for (const MaliReport& report : reports) {
     if (!request.asm_dir.empty()) write_listings(request.asm_dir, report);
     gpus.push_back(to_json(report, workload));

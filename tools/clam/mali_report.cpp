@@ -18,7 +18,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelCode, file, kernel, options)
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Status = mali::KernelCode::Status;
 
 /// What a listing counts.

@@ -11,6 +11,8 @@
 
 namespace clam::cli {
 
+using nlohmann::json;
+
 class Output {
  public:
   /// Keeps standard output aside. Make it before anything loads OpenCL.

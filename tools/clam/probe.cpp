@@ -32,9 +32,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, name, symptom, source, reported_on, ad
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Verdict = ProbeResult::Verdict;
-using Role = TensorSpec::Role;
 
 constexpr const char* kProgram = "repro.c";
 

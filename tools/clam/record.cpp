@@ -25,9 +25,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using Role = TensorSpec::Role;
-
 /// What the command line asks for, refused before a device opens where it cannot be.
 void check_request(const RecordRequest& request) {
   const int sources =
@@ -233,7 +230,7 @@ int run_record(Cli& cli, const RecordRequest& request) {
   const CleanEnd clean_end;
   const Bundle bundle = record(cli, request);
   print(cli.out, request, bundle);
-  nlohmann::json report{
+  json report{
       {"clam_record", 1},          {"bundle", request.target},    {"problem", bundle.problem},
       {"variant", bundle.variant}, {"data_set", bundle.data_set}, {"seen", to_json(bundle.seen)},
       {"one_in", bundle.one_in}};

@@ -13,8 +13,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kCheckLimit_s = 60;
 
 /// Its name alone: arguments may name people and their folders.

@@ -14,8 +14,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr Words<7> kVerdictWords{"fixed",     "still right",     "still fails", "fails differently",
                                  "fails now", "cannot run here", "unreadable"};
 

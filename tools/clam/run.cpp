@@ -19,7 +19,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Mark = PictureBox::Mark;
 
 /// get_valid_counts does not look at coordinates: they are the first four elements in a row that

@@ -16,9 +16,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-using Role = TensorSpec::Role;
-
 /// A graph, its inputs, and which outputs go into files.
 struct Job {
   Workload workload;

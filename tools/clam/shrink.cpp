@@ -16,9 +16,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 /// What is said, and the exit code, where there is nothing to shrink; as `clam replay` has it.
 int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
            const Reproduction& found) {

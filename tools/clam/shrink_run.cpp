@@ -24,10 +24,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_ex
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-using Role = TensorSpec::Role;
-
 // ---- judges ----
 
 constexpr int kNudgesOfJudges = 1;

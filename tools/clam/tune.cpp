@@ -27,9 +27,6 @@
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 struct TuneRequest {
   std::vector<std::string> words;
   std::string workload, target, state, exported;

@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const Session& session, const VerifyRequest& r
   return words;
 }
 
-Verification verification_of(const nlohmann::json& set) {
+Verification verification_of(const json& set) {
   Verification verification;
   verification.data_set = set.at("data_set").get<std::string>();
   for (const auto& [name, verdict] : set.at("outputs").items()) {
@@ -50,15 +50,15 @@ void end(VerifyRow& row, Status status, const std::string& reason) {
 }
 
 /// A row as its JSON in a report says it; the inverse of row_json. Throws BadArgument.
-void take_result(const nlohmann::json& json, VerifyRow& row) {
+void take_result(const json& result, VerifyRow& row) {
   try {
-    row.status = status_of(json.at("status").get<std::string>());
-    row.reason = json.at("reason").get<std::string>();
-    row.variant = json.at("variant").get<std::string>();
-    for (const nlohmann::json& set : json.at("sets")) {
+    row.status = status_of(result.at("status").get<std::string>());
+    row.reason = result.at("reason").get<std::string>();
+    row.variant = result.at("variant").get<std::string>();
+    for (const json& set : result.at("sets")) {
       row.sets.push_back(verification_of(set));
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const json::exception& error) {
     throw BadArgument(std::string("this is no row of a report: ") + error.what());
   }
 }
@@ -74,7 +74,7 @@ void run_row_isolated(const Session& session, const VerifyRequest& request, Veri
     return end(row, Status::error, *misfortune);
   }
   try {
-    take_result(nlohmann::json::parse(read_file(file)).at("results").at(0), row);
+    take_result(json::parse(read_file(file)).at("results").at(0), row);
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr
     end(row, Status::error,
         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
@@ -163,13 +163,12 @@ struct Totals {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Totals, passed, failed, skipped, not_run)
 
-nlohmann::json report(Session& session, const VerifyRequest& request,
-                      const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph,
-                      const Totals& totals) {
-  nlohmann::json report = session.json();
+json report(Session& session, const VerifyRequest& request, const std::vector<VerifyRow>& rows,
+            const std::optional<GraphCheck>& graph, const Totals& totals) {
+  json report = session.json();
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
-  report.update(nlohmann::json(totals));
-  report["results"] = nlohmann::json::array();
+  report.update(json(totals));
+  report["results"] = json::array();
   for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
   if (graph) report["graph"] = graph->json(session);
   return report;

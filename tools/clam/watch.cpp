@@ -29,9 +29,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Written, bundle, problem, seen)
 
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 constexpr int kPatience = 250;  // looks, 5 s, until a program that is asked to end is ended
 
 /// The library that the dynamic linker loads first: beside the program, or where it is installed.
