@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shrink_run.hpp"
+#include "shrink_oracles.hpp"
 
 #include <fmt/core.h>
 
@@ -15,7 +15,6 @@
 #include "process/process.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
-#include "shrink/fault.hpp"
 
 namespace clam {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp)
@@ -95,51 +94,6 @@ Bundle answer(const std::string& folder) {
 
 }  // namespace
 
-// ---- does it fail here? ----
-
-int Reproduction::tries() const {
-  constexpr double kMissed = 0.05;
-  if (!flaky()) return 1;
-  const double right = 1 - 1.0 / one_in;
-  return std::max(2, static_cast<int>(std::ceil(std::log(kMissed) / std::log(right))));
-}
-
-int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
-  constexpr int kOfRecord = 60;  // where a bundle does not say
-  const bool is_known = recorded.seen.outcome == Seen::Outcome::hung && recorded.limit_s > 0;
-  if (is_known) return std::max(request.limit_s, recorded.limit_s);
-  return std::max(request.step_limit_s(), recorded.limit_s > 0 ? recorded.limit_s : kOfRecord);
-}
-
-Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
-                       const Bundle& recorded) {
-  constexpr int kFlakyTimes = 10;
-  if (!recorded.judged) {
-    throw BadArgument(request.folder + " is recorded, not judged: clam judge it first");
-  }
-  Reproduction found;
-  std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
-  int times = std::max(request.times, runs_of_proof(recorded));
-  for (; found.runs < times; ++found.runs) {
-    if (found.wrong > 0 && request.seconds() > 0.1 * request.time_s) break;
-    if (found.runs > 0 && request.seconds() > request.time_s) break;
-    const CaseRun run = try_case(device, request.folder, hang_limit_s(request, recorded));
-    if (Interruption::came()) break;
-    if (run.cannot) throw Unsupported(*run.cannot);
-    if (fault.empty() && !run.seen.right()) fault = fault_of(run.seen);
-    if (!run.seen.right() && fault_of(run.seen) != fault) found.other = run.seen;
-    if (!run.seen.right() && fault_of(run.seen) == fault) {
-      ++found.wrong;
-      if (!found.seen) found.seen = run.seen;
-    }
-    if (found.wrong > 0 && found.wrong <= found.runs) times = std::max(times, kFlakyTimes);
-  }
-  if (found.wrong > 0) found.one_in = (found.runs + found.wrong - 1) / found.wrong;
-  if (found.runs < runs_of_proof(recorded)) found.one_in = std::max(found.one_in, recorded.one_in);
-  found.one_in = std::min(found.one_in, kMostRuns);
-  return found;
-}
-
 // ---- judges ----
 
 Judges::Judges(const std::vector<std::string>& with, const std::string& platform,
@@ -214,75 +168,7 @@ bool Judges::is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> an
   return answers[0].has_outputs() && judge(bundle, answers, answers[1].runs[0]).seen[0].right();
 }
 
-// ---- smaller cases ----
-
-Runner::Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
-               int hang_limit_s, Judges judges)
-    : request_(&request),
-      judges_(std::move(judges)),
-      device_(std::move(device)),
-      fault_(fault_of(*found.seen)),
-      hangs_(found.seen->outcome == Seen::Outcome::hung),
-      hang_limit_s_(hang_limit_s),
-      tries_(found.tries()) {}
-
-bool Runner::over() {
-  was_over_ = was_over_ || is_over();
-  return was_over_;
-}
-
-/// A hang must be waited for in full, or it is none.
-int Runner::limit_s() const {
-  if (hangs_) return hang_limit_s_;
-  return std::min(request_->step_limit_s(), std::max(1, static_cast<int>(std::ceil(left_s()))));
-}
-
-bool Runner::still_fails(Bundle& bundle) {
-  for (int i = 0; i < tries_ && !over(); ++i) {
-    if (fails(bundle)) return true;
-  }
-  return false;
-}
-
-/// Whether it was seen to fail, and how: that is in the bundle then.
-bool Runner::is_wrong(const std::string& folder, Bundle& bundle) {
-  if (!judges_.empty()) return judges_.find_wrong({"", device_}, folder, limit_s(), bundle);
-  const ScratchFolder log;
-  const CaseRun run = try_case(device_, folder, limit_s(), {log.path(), "", 0});
-  if (run.cannot || run.seen.right()) return false;
-  bundle.seen = run.seen;
-  return true;
-}
-
-bool Runner::fails(Bundle& bundle) {
-  const ScratchFolder folder;
-  try {
-    // Of the larger case; they need not have the size of this one.
-    if (!judges_.empty()) bundle.expected.clear(), bundle.bounds.clear();
-    write_case(folder.path(), bundle);
-    ++runs_;
-    return is_wrong(folder.path(), bundle) && !Interruption::came() &&
-           fault_of(bundle.seen) == fault_;
-  } catch (const BadArgument&) {  // no case: too large, or a launch that its kernel refuses
-    return false;
-  }
-}
-
-void Runner::write(const std::string& folder, Bundle& bundle) {
-  write_case(folder, bundle);
-  for (int i = 0; i < tries_ && (i == 0 || !is_over()); ++i) {
-    const ScratchFolder log;  // of a run that fails otherwise nothing is kept
-    ++runs_;
-    const int limit = hangs_ ? hang_limit_s_ : request_->step_limit_s();
-    const CaseRun run = try_case(device_, folder, limit, {log.path(), "", 0});
-    if (run.cannot || fault_of(run.seen) != fault_) continue;
-    constexpr auto kReplacing = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
-    fs::copy(log.path(), folder, kReplacing);
-    bundle.seen = run.seen;
-    break;
-  }
-  bundle.seen.reason = anonymous(bundle.seen.reason);
-}
+// ---- a reference apart ----
 
 Expecting expect_apart(std::function<bool()> over) {
   return [over = std::move(over)](const Problem& problem, const Tensors& inputs,
