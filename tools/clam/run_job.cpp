@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "check/compare.hpp"
 #include "check/graph.hpp"
 #include "check/manifest.hpp"
 #include "check/npy.hpp"
@@ -238,38 +237,6 @@ RunJob make_job(const RunRequest& request) {
   job.out_files = files_by_tensor("--out", request.out, job.tensors, Role::output);
   job.inputs = make_run_inputs(request, job);
   return job;
-}
-
-Summary::Summary(const HostTensor& tensor, int iteration) {
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    const double value = tensor.get(i);
-    unwritten += tensor.bits(i) == poison_bits(tensor.dtype(), iteration);
-    if (!std::isfinite(value)) {
-      ++not_finite;
-      continue;
-    }
-    ++finite;
-    sum += value;
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-}
-
-std::string Summary::text() const {
-  std::string text = finite
-                         ? fmt::format("min {:.6g}, mean {:.6g}, max {:.6g}", least, mean(), most)
-                         : "no finite element";
-  if (not_finite) text += fmt::format(", {} NaN or inf", not_finite);
-  if (unwritten) text += fmt::format(", {} never written", unwritten);
-  return text;
-}
-
-std::string output_text(const std::string& name, const HostTensor& values, int iteration,
-                        const std::map<std::string, std::string>& out_files) {
-  const auto file = out_files.find(name);
-  return fmt::format("{} {}: {}{}\n", name, type_text(values.dtype(), values.shape()),
-                     Summary(values, iteration).text(),
-                     file == out_files.end() ? "" : " -> " + file->second);
 }
 
 }  // namespace clam::cli

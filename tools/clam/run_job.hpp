@@ -2,7 +2,6 @@
 // run_job.hpp - what `clam run` was asked to run, checked before any device is opened.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -54,22 +53,5 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
 /// leading 1s alone is taken as that, and told in `assumed`. Throws BadArgument.
 HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
                        std::vector<std::string>& assumed);
-
-/// What is in an output, for people who gave no file for it; `iteration` of the poison in it.
-struct Summary {
-  double least = INFINITY, most = -INFINITY, sum = 0;
-  std::int64_t finite = 0, not_finite = 0, unwritten = 0;
-
-  Summary(const HostTensor& tensor, int iteration);
-  double mean() const { return sum / static_cast<double>(finite); }
-  std::string text() const;
-};
-/// "y f32[2x3]: min 0, mean 1, max 2 -> y.npy": an output, and the file that it goes into.
-std::string output_text(const std::string& name, const HostTensor& values, int iteration,
-                        const std::map<std::string, std::string>& out_files);
-
-/// `clam run --workload`: the graph of a workload as a whole, on a user's tensors. Returns an exit
-/// code. Throws BadArgument for whatever does not fit together.
-int run_graph(Cli& cli, const RunRequest& request);
 
 }  // namespace clam::cli
