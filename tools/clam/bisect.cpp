@@ -9,14 +9,17 @@
 #include "check/workload.hpp"
 #include "clam/error.hpp"
 #include "process/clean_end.hpp"
-#include "record_failure.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Culprit, node, problem, variant, reason, chained, runs, wrong,
+                                   distinct, also)
+}  // namespace clam
+
 namespace clam::cli {
 namespace {
-
-using nlohmann::json;
 
 struct BisectRequest : VerifyRequest {
   int runs = 20;
@@ -69,9 +72,8 @@ std::string next_command(const Session& session, const BisectRequest& request,
 
 void print(Output& out, const Session& session, const BisectRequest& request,
            const Culprit& culprit) {
-  out.text(fmt::format("\n{} alone, on right inputs, {} times: {} wrong, {} different result{}\n",
-                       culprit.node, culprit.runs, culprit.wrong, culprit.distinct,
-                       culprit.distinct == 1 ? "" : "s"));
+  out.text(fmt::format("\n{} alone, on right inputs, {} times: {} wrong, {}\n", culprit.node,
+                       culprit.runs, culprit.wrong, counted(culprit.distinct, "different result")));
   for (const Attempt& each : culprit.attempts) {
     const bool wrong = each.outcome == Attempt::Outcome::wrong;
     const std::string word = fmt::format("{:<8}", name(each.outcome));
@@ -85,27 +87,19 @@ void print(Output& out, const Session& session, const BisectRequest& request,
   out.line("next: " + next_command(session, request, culprit));
 }
 
-json to_json(const Culprit& culprit) {
-  json attempts = json::array();
+json culprit_json(const Culprit& culprit) {
+  json result = culprit;
+  result["deterministic"] = culprit.deterministic();
+  result["sentence"] = culprit.sentence();
+  result["attempts"] = json::array();
   for (const Attempt& each : culprit.attempts) {
-    attempts.push_back({{"dtype", name(each.dtype)},
-                        {"variant", each.variant},
-                        {"outcome", name(each.outcome)},
-                        {"worst_ratio", each.worst_ratio},
-                        {"reason", each.reason}});
+    result["attempts"].push_back({{"dtype", name(each.dtype)},
+                                  {"variant", each.variant},
+                                  {"outcome", name(each.outcome)},
+                                  {"worst_ratio", each.worst_ratio},
+                                  {"reason", each.reason}});
   }
-  return {{"node", culprit.node},
-          {"problem", culprit.problem},
-          {"variant", culprit.variant},
-          {"reason", culprit.reason},
-          {"chained", culprit.chained},
-          {"runs", culprit.runs},
-          {"wrong", culprit.wrong},
-          {"distinct", culprit.distinct},
-          {"deterministic", culprit.deterministic()},
-          {"attempts", attempts},
-          {"also", culprit.also},
-          {"sentence", culprit.sentence()}};
+  return result;
 }
 
 /// Each node alone; where all are right so, as a chain.
@@ -122,13 +116,12 @@ int run_bisect(Cli& cli, BisectRequest& request) {
     found = search(cli, session, request, "chained");
   }
   json report = session.json();
-  report["clam_bisect"] = 1;
   report["graph"] = found.check.json(session);
   report["culprit"] = nullptr;
   if (found.culprit) {
     const Culprit& culprit = *found.culprit;
     print(cli.out, session, request, culprit);
-    report["culprit"] = to_json(culprit);
+    report["culprit"] = culprit_json(culprit);
     report["next"] = next_command(session, request, culprit);
     if (!request.record_failures.empty()) {  // on the inputs that it had
       record_failure(cli, request.record_failures,
@@ -137,7 +130,7 @@ int run_bisect(Cli& cli, BisectRequest& request) {
   } else if (found.code == kFine) {
     cli.out.line(cli.out.green("no node is wrong") + ": each is right, alone and in the chain");
   }
-  cli.out.json(report);
+  cli.out.report("clam_bisect", report);
   return found.code;
 }
 

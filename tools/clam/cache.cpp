@@ -11,7 +11,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Contents = CacheFolder::Contents;
 
 constexpr const char* kOff = "off (CLAM_CACHE_DIR=off, or no home folder)";
@@ -26,12 +25,9 @@ std::string limit_text(const CacheFolder& folder) {
 
 /// "1 program, 12 listings of Mali compilers"
 std::string entries_text(const Contents& contents) {
-  const auto some = [](int count, const char* word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-  };
-  const std::string programs = some(contents.programs, "program");
+  const std::string programs = counted(contents.programs, "program");
   if (contents.listings == 0) return programs;
-  return fmt::format("{}, {} of Mali compilers", programs, some(contents.listings, "listing"));
+  return fmt::format("{}, {} of Mali compilers", programs, counted(contents.listings, "listing"));
 }
 
 json contents_json(const Contents& contents) {
@@ -43,7 +39,7 @@ json contents_json(const Contents& contents) {
 
 int cache(Cli& cli, bool clears) {
   CacheFolder folder(ProgramCache::default_dir(), ProgramCache::limit_from_environment());
-  json report{{"clam_cache", 1}, {"version", CLAM_VERSION}};
+  json report;
   if (folder.dir().empty()) {
     cli.out.line(fmt::format("place    {}", kOff));
   } else if (clears) {
@@ -60,7 +56,7 @@ int cache(Cli& cli, bool clears) {
                              limit_text(folder)));
   }
   report.update(cache_json());
-  cli.out.json(report);
+  cli.out.report("clam_cache", report);
   return kFine;
 }
 

@@ -20,7 +20,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Outcome = Seen::Outcome;
 
 /// With it Mesa's Mali compilers print their listings.
@@ -43,26 +42,29 @@ Seen misfortune_of(const Fate& fate, const std::string& errors) {
 }  // namespace
 
 std::vector<std::string> child_words(const std::string& device,
-                                     const std::vector<std::string>& command) {
+                                     const std::vector<std::string>& command,
+                                     const std::string& json) {
   std::vector<std::string> words = own_command();
   if (!device.empty()) words.insert(words.end(), {"--device", device});
-  words.insert(words.end(), {"--quiet", "--json", "-"});
+  words.insert(words.end(), {"--quiet", "--json", json});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 
-std::string device_id(const DeviceEntry& entry) {
-  return fmt::format("{}:{}", entry.platform, entry.index);
+std::string LocalDevice::id() const { return fmt::format("{}:{}", entry.platform, entry.index); }
+
+std::string LocalDevice::title() const {
+  return fmt::format("{} {} ({}, driver {})", id(), facts.name, facts.platform,
+                     facts.driver_version);
 }
 
-std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts) {
-  return fmt::format("{} {} ({}, driver {})", device_id(entry), facts.name, facts.platform,
-                     facts.driver_version);
+LocalDevice chosen_device(const Cli& cli) {
+  const DeviceEntry entry = select_device(cli.device);
+  return {entry, query_device(entry.device)};
 }
 
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
                  const CaseWishes& wishes) {
-  namespace fs = std::filesystem;
   const ScratchFolder scratch;  // compilers that crash leave files where they are
   std::vector<std::string> words =
       child_words(device, {"replay", fs::absolute(folder).string(), "--here"});
@@ -130,9 +132,10 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
   return kFine;
 }
 
-Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
-                   const PlanOptions& options, int limit_s) {
-  std::vector<std::string> words = child_words(device, {"record", problem.text(), "--plan-only"});
+Plan plan_in_child(const LocalDevice& device, const Problem& problem, const PlanOptions& options,
+                   int limit_s) {
+  std::vector<std::string> words =
+      child_words(device.id(), {"record", problem.text(), "--plan-only"});
   if (!options.variant.empty()) words.insert(words.end(), {"--variant", options.variant});
   if (!options.tile.empty()) words.insert(words.end(), {"--tile", options.tile});
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
@@ -141,7 +144,7 @@ Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Pro
   if (answer.contains("cannot")) throw Unsupported(answer.at("cannot").get<std::string>());
   PlanOptions here = options;
   here.tuned = Tuned::from_environment();
-  return make_plan(problem, facts, here);
+  return make_plan(problem, device.facts, here);
 }
 
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options) {

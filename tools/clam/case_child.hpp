@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// case_child.hpp - cases of bundles in a process of their own: what may crash or hang costs that
-// one alone.
+// case_child.hpp - the devices of this machine, and cases of bundles on them in a process of their
+// own: what may crash or hang costs that one alone.
 #pragma once
 
 #include <string>
@@ -10,6 +10,19 @@
 #include "cli.hpp"
 
 namespace clam::cli {
+
+/// A device of this machine.
+struct LocalDevice {
+  DeviceEntry entry;
+  DeviceInfo facts;
+
+  /// "0:0", as --device takes it.
+  std::string id() const;
+  /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"
+  std::string title() const;
+};
+/// The one that --device asks for. Throws NoDevice when there is none at all.
+LocalDevice chosen_device(const Cli& cli);
 
 /// What else a case in another process is to do. Folders; empty: none.
 struct CaseWishes {
@@ -30,19 +43,15 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes);
 
 /// The plan of a problem as this device takes it, measured and built in another process. Throws
 /// Unsupported. Where building it fails, the plan as it is made without.
-Plan plan_in_child(const std::string& device, const DeviceInfo& facts, const Problem& problem,
-                   const PlanOptions& options, int limit_s);
+Plan plan_in_child(const LocalDevice& device, const Problem& problem, const PlanOptions& options,
+                   int limit_s);
 /// What that process does.
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options);
 
-/// What starts this program again with a command, its JSON on standard output, on the device "P:D";
-/// empty: the one that is chosen there.
+/// What starts this program again with a command, its JSON on standard output or in a file, on the
+/// device "P:D"; empty: the one that is chosen there.
 std::vector<std::string> child_words(const std::string& device,
-                                     const std::vector<std::string>& command);
-
-/// "0:0", as --device takes it.
-std::string device_id(const DeviceEntry& entry);
-/// "0:0 Mali-G610 (ARM Platform, driver 2.0)"
-std::string device_title(const DeviceEntry& entry, const DeviceInfo& facts);
+                                     const std::vector<std::string>& command,
+                                     const std::string& json = "-");
 
 }  // namespace clam::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,9 @@
 #include "output.hpp"
 
 namespace clam::cli {
+
+namespace fs = std::filesystem;
+using Role = TensorSpec::Role;
 
 enum ExitCode { kFine = 0, kCheckFailed = 1, kBadUsage = 2, kDeviceFailed = 3, kNothingRan = 77 };
 

@@ -17,8 +17,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kRowsInText = 5, kRowsInJson = 100;
 
 struct DiagnoseRequest {
@@ -108,8 +106,7 @@ BoxPicture picture(const DiagnoseRequest& request, const BoxRows& boxes,
   }
   for (const Finding& finding : diagnosis.findings) {
     std::string note = fmt::format("{} ({})", finding.signature, name(finding.sure));
-    const std::size_t rows = finding.rows.size();
-    if (rows > 0) note += fmt::format(": {} row{}", rows, rows == 1 ? "" : "s");
+    if (!finding.rows.empty()) note += ": " + counted(finding.rows.size(), "row");
     picture.notes.push_back(note);
   }
   return picture;

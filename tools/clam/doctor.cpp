@@ -20,7 +20,6 @@ namespace {
 
 using doctor::Finding;
 using doctor::Findings;
-using nlohmann::json;
 
 constexpr const char* kTestProblem = "softmax shape=64x192 dtype=f32";
 /// The work takes a second; in an emulator a process needs half a minute to start.
@@ -94,14 +93,10 @@ int diagnose_board(Cli& cli, bool) {
     notes += finding.level == Finding::Level::note;
   }
   print(cli.out, findings);
-  cli.out.line(fmt::format("{} fault{}, {} note{}", faults, faults == 1 ? "" : "s", notes,
-                           notes == 1 ? "" : "s"));
-  cli.out.json({{"clam_doctor", 1},
-                {"version", CLAM_VERSION},
-                {"findings", findings},
-                {"faults", faults},
-                {"notes", notes},
-                {"info", looked.info}});
+  cli.out.line(counted(faults, "fault") + ", " + counted(notes, "note"));
+  cli.out.report(
+      "clam_doctor",
+      {{"findings", findings}, {"faults", faults}, {"notes", notes}, {"info", looked.info}});
   return faults == 0 ? kFine : kCheckFailed;
 }
 

@@ -4,26 +4,92 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "case_child.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
-#include "prove.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
 constexpr int kToStart_s = 60;  // a command may have to unpack its driver, or to start an emulator
+
+// ---- the simulator ----
+
+/// Its first words, before those of the program; it writes its report to `log`.
+/// Kernels are built as they are written: Oclgrind 21.10 crashes on the half-filled vectors that
+/// optimisers make. One thread reports in the same order every time.
+std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log) {
+  return {oclgrind,
+          "--build-options",
+          "-cl-opt-disable",
+          "--data-races",
+          "--uninitialized",
+          "--num-threads",
+          "1",
+          "--max-errors",
+          "20",
+          "--log",
+          log};
+}
+
+/// The lines of that report, without the name of `folder`.
+std::vector<std::string> simulator_report(const std::string& log, const std::string& folder) {
+  constexpr std::size_t kMost = 60;
+  std::vector<std::string> lines;
+  if (::access(log.c_str(), R_OK) != 0) return lines;
+  std::string text = read_file(log);
+  for (std::size_t at; (at = text.find(folder)) != text.npos;) text.replace(at, folder.size(), "");
+  std::istringstream stream(anonymous(text));
+  for (std::string line; std::getline(stream, line);) {
+    if (lines.size() == kMost) {
+      lines.push_back("... and more");
+      break;
+    }
+    if (!line.empty() || !lines.empty()) lines.push_back(line);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+/// Why one that ended so says nothing of the kernel; its report may.
+Reason excuse_of_simulator(const Seen& seen, int limit_s) {
+  if (seen.outcome == Seen::Outcome::hung) {
+    return fmt::format(
+        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
+        "gives it more)",
+        limit_s);
+  }
+  if (seen.outcome == Seen::Outcome::crashed) return "the simulator crashes: " + seen.reason;
+  return std::nullopt;
+}
+
+/// What Oclgrind says that its device is, 0:0 of those there; nothing where it does not start here.
+std::optional<LocalDevice> simulated_device(const std::string& oclgrind, int limit_s) {
+  const ScratchFolder scratch;
+  std::vector<std::string> words = simulator_words(oclgrind, scratch.file("report"));
+  // Where it does not start, the loader's complaint is of no use to anyone.
+  words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"});
+  for (const std::string& word : child_words("0:0", {"info"})) words.push_back(word);
+  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
+  const json answer = fate.answer();
+  if (!answer.contains("devices")) return std::nullopt;
+  for (const json& device : answer.at("devices")) {
+    const DeviceInfo facts = device_from_json(device);
+    if (is_simulator(facts)) return LocalDevice{{}, facts};
+  }
+  return std::nullopt;
+}
+
+// ---- what a driver gave ----
 
 /// The runs that are there; of one that was cut off, and of those behind it, there is nothing.
 std::vector<Tensors> read_runs(const std::string& folder, const Bundle& bundle, int runs) {
@@ -74,9 +140,50 @@ Tensors given_in(const Bundle& bundle) {
 
 bool ended_badly(const Seen& seen) { return !seen.right() && seen.outcome != Seen::Outcome::wrong; }
 
+// ---- rows of a proof ----
+
+constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
+
+/// A simulator that crashes or is too slow says nothing of the kernel; its report may. What cannot
+/// run in it has its own reason.
+void excuse_simulator(int limit_s, ProofRow& row) {
+  if (!row.cannot) row.cannot = excuse_of_simulator(row.seen, limit_s);
+  if (row.cannot) row.seen = {};
+}
+
+void take_run(const CaseRun& run, ProofRow& row) {
+  row.cannot = run.cannot;
+  row.seen = run.seen;
+}
+
+/// In the simulator, which reads the case like any driver and reports beside it.
+ProofRow simulate(const std::string& oclgrind, const LocalDevice& device, const std::string& folder,
+                  const Bundle& bundle, int limit_s) {
+  const ScratchFolder scratch;
+  const std::string log = scratch.file("report");
+  ProofRow row = row_of(device.facts, folder, bundle);
+  row.is_simulator = true;
+  const CaseWishes wishes{"", "", 0, simulator_words(oclgrind, log)};
+  take_run(try_case(device.id(), folder, limit_s, wishes), row);
+  excuse_simulator(limit_s, row);
+  row.report = simulator_report(log, folder);
+  return row;
+}
+
+/// A further row; where none can be had, a note says why, and what was recorded stays.
+template <typename MakeRow>
+void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& make_row) {
+  cli.out.progress("the same " + where);
+  try {
+    proof.add(make_row());
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("the same {} gives no row: {}", where, error.what()));
+  }
+}
+
 }  // namespace
 
-// ---- the simulator ----
+// ---- drivers ----
 
 bool is_simulator(const DeviceInfo& device) {
   return device.driver_version.rfind("Oclgrind", 0) == 0;
@@ -91,70 +198,6 @@ std::string find_oclgrind() {
   throw BadArgument(fmt::format("CLAM_OCLGRIND={}: there is no such program", named));
 }
 
-/// Kernels are built as they are written: Oclgrind 21.10 crashes on the half-filled vectors that
-/// optimisers make. One thread reports in the same order every time.
-std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log) {
-  return {oclgrind,
-          "--build-options",
-          "-cl-opt-disable",
-          "--data-races",
-          "--uninitialized",
-          "--num-threads",
-          "1",
-          "--max-errors",
-          "20",
-          "--log",
-          log};
-}
-
-std::vector<std::string> simulator_report(const std::string& log, const std::string& folder) {
-  constexpr std::size_t kMost = 60;
-  std::vector<std::string> lines;
-  if (::access(log.c_str(), R_OK) != 0) return lines;
-  std::string text = read_file(log);
-  for (std::size_t at; (at = text.find(folder)) != text.npos;) text.replace(at, folder.size(), "");
-  std::istringstream stream(anonymous(text));
-  for (std::string line; std::getline(stream, line);) {
-    if (lines.size() == kMost) {
-      lines.push_back("... and more");
-      break;
-    }
-    if (!line.empty() || !lines.empty()) lines.push_back(line);
-  }
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  return lines;
-}
-
-Reason excuse_of_simulator(const Seen& seen, int limit_s) {
-  if (seen.outcome == Seen::Outcome::hung) {
-    return fmt::format(
-        "the simulator is slow: no end within {} s (replay --add-proof --limit in it "
-        "gives it more)",
-        limit_s);
-  }
-  if (seen.outcome == Seen::Outcome::crashed) return "the simulator crashes: " + seen.reason;
-  return std::nullopt;
-}
-
-/// What Oclgrind says that its device is; nothing where it does not start here.
-std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limit_s) {
-  const ScratchFolder scratch;
-  std::vector<std::string> words = simulator_words(oclgrind, scratch.file("report"));
-  // Where it does not start, the loader's complaint is of no use to anyone.
-  words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"});
-  for (const std::string& word : child_words("0:0", {"info"})) words.push_back(word);
-  const Fate fate = run_isolated(words, std::chrono::seconds(limit_s));
-  const nlohmann::json answer = fate.answer();
-  if (!answer.contains("devices")) return std::nullopt;
-  for (const nlohmann::json& device : answer.at("devices")) {
-    const DeviceInfo facts = device_from_json(device);
-    if (is_simulator(facts)) return facts;
-  }
-  return std::nullopt;
-}
-
-// ---- drivers ----
-
 void check_commands(const char* flag, const std::vector<std::string>& commands) {
   for (const std::string& command : commands) {
     const std::vector<std::string> words = words_of_command(command);
@@ -167,9 +210,9 @@ void check_commands(const char* flag, const std::vector<std::string>& commands) 
 std::vector<Driver> drivers_here(const std::string& but) {
   std::vector<Driver> all;
   for (const DeviceEntry& entry : list_devices()) {
-    const DeviceInfo facts = query_device(entry.device);
-    if (is_simulator(facts) || (!but.empty() && facts.platform == but)) continue;
-    all.push_back({device_title(entry, facts), device_id(entry)});
+    const LocalDevice here{entry, query_device(entry.device)};
+    if (is_simulator(here.facts) || (!but.empty() && here.facts.platform == but)) continue;
+    all.push_back({here.title(), here.id()});
   }
   return all;
 }
@@ -273,6 +316,78 @@ Proof proof_of(const Bundle& bundle, const Judged& judged, const std::string& fo
     proof.add(row);
   }
   return proof;
+}
+
+// ---- a bundle proved ----
+
+ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle) {
+  ProofRow row;
+  row.device = device;
+  row.date = recording_date();
+  row.files = hash_of_files(bundle, folder);
+  return row;
+}
+
+ProofRow prove_on(const LocalDevice& device, const std::string& folder, const Bundle& bundle,
+                  int limit_s, const BeforeRun& before) {
+  const bool simulates = is_simulator(device.facts);
+  const std::string oclgrind = simulates ? find_oclgrind() : "";
+  if (!oclgrind.empty()) return simulate(oclgrind, device, folder, bundle, limit_s);
+  ProofRow row = row_of(device.facts, folder, bundle);
+  const int runs = runs_of_proof(bundle);
+  for (row.runs = 1;; ++row.runs) {
+    take_run(try_case(device.id(), folder, limit_s), row);
+    if (row.cannot || !row.seen.right() || row.runs == runs) break;
+    if (before && !before(row.runs + 1, runs)) break;
+  }
+  if (simulates) excuse_simulator(limit_s, row);
+  return row;
+}
+
+void prove_elsewhere(Cli& cli, const LocalDevice& recorded_on, const std::string& folder,
+                     const Bundle& bundle, int limit_s) {
+  Proof proof = read_proof(folder);
+  bool simulated = false;
+  for (const DeviceEntry& entry : list_devices()) {
+    const LocalDevice device{entry, query_device(entry.device)};
+    const bool simulates = is_simulator(device.facts);
+    simulated = simulated || simulates;
+    if (device.id() == recorded_on.id() && !simulates) continue;
+    const std::string where = "on " + device.title();
+    const auto before = [&](int run, int runs) {
+      cli.out.progress(fmt::format("run {} of {}, the same {}", run, runs, where));
+      return !Interruption::came();
+    };
+    add_row(cli, where, proof, [&] { return prove_on(device, folder, bundle, limit_s, before); });
+  }
+  const std::string oclgrind = simulated ? "" : find_oclgrind();
+  if (!oclgrind.empty()) {
+    const int limit = std::min(limit_s, kSimulatorLimit_s);
+    if (const auto device = simulated_device(oclgrind, limit)) {
+      add_row(cli, "in Oclgrind", proof,
+              [&] { return simulate(oclgrind, *device, folder, bundle, limit); });
+    }
+  }
+  if (!proof.rows.empty()) write_proof(folder, proof);
+}
+
+void prove_with(Cli& cli, const std::string& command, const std::string& folder,
+                const Bundle& bundle, int limit_s) {
+  std::vector<std::string> words = words_of_command(command);
+  words.insert(words.end(), {own_program(), "--quiet", "--json", "-", "replay", folder,
+                             "--add-proof", "--limit", std::to_string(limit_s)});
+  cli.out.progress("the same through " + command);
+  const int runs = runs_of_proof(bundle) + 1;  // a simulator's run is made again, with its report
+  const Fate fate = run_isolated(words, std::chrono::seconds(runs * limit_s + kToStart_s));
+  const json answer = fate.answer();
+  if (answer.contains("results") && !answer.at("results").empty() &&
+      answer.at("results").at(0).contains("proof")) {
+    return;
+  }
+  cli.out.note(fmt::format("'{}' added no row: {}; the bundle is written without it", command,
+                           fate.misfortune()
+                               ? *fate.misfortune()
+                               : fmt::format("it ended with exit code {}", fate.code)));
 }
 
 }  // namespace clam::cli

@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: MIT
 // drivers.hpp - the drivers that a case can be asked of: here, through commands, and in Oclgrind,
 // which runs a case like any driver, and reports what the kernel does wrong. A bundle put before
-// several of them, and what comes of it written into the bundle.
+// several of them, to find what is right or who is at fault; what comes of it goes into the bundle.
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "bundle/proof.hpp"
-#include "cli.hpp"
+#include "case_child.hpp"
 #include "judge/judge.hpp"
 
 namespace clam::cli {
 
-// ---- the simulator ----
+// ---- drivers ----
 
 bool is_simulator(const DeviceInfo& device);
 
 /// The path of Oclgrind (CLAM_OCLGRIND, else `oclgrind` on PATH), or nothing; it cannot be in a
 /// program that runs in an emulator. Throws BadArgument where CLAM_OCLGRIND names none.
 std::string find_oclgrind();
-
-/// Its first words, before those of the program. It writes its report to `log`.
-std::vector<std::string> simulator_words(const std::string& oclgrind, const std::string& log);
-/// The lines of that report, without the name of `folder`.
-std::vector<std::string> simulator_report(const std::string& log, const std::string& folder);
-
-/// Why one that ended so says nothing of the kernel; its report may.
-Reason excuse_of_simulator(const Seen& seen, int limit_s);
-
-/// What Oclgrind says that its device is; nothing where it does not start here.
-std::optional<DeviceInfo> simulated_device(const std::string& oclgrind, int limit_s);
-
-// ---- drivers ----
 
 struct Driver {
   std::string name;                       ///< for people: the device, or the command
@@ -85,5 +71,27 @@ Bundle with_verdict(const Bundle& bundle, const Judged& judged);
 
 /// The proof that the answers are, of the files in `folder`.
 Proof proof_of(const Bundle& bundle, const Judged& judged, const std::string& folder);
+
+// ---- a bundle proved: is the kernel at fault, or the driver? ----
+
+/// A row to be filled, of this device and these files.
+ProofRow row_of(const DeviceInfo& device, const std::string& folder, const Bundle& bundle);
+
+/// Told before each run but the first, with its number and of how many; false: it does not begin.
+using BeforeRun = std::function<bool(int run, int runs)>;
+/// What this device makes of the bundle, in processes of their own, as often as a proof takes.
+/// Under Oclgrind that is what it reports, too.
+ProofRow prove_on(const LocalDevice& device, const std::string& folder, const Bundle& bundle,
+                  int limit_s, const BeforeRun& before = {});
+
+/// Every other device of this machine, and Oclgrind where it is installed, into the bundle's
+/// proof.json. After an Interruption no further run begins.
+void prove_elsewhere(Cli& cli, const LocalDevice& recorded_on, const std::string& folder,
+                     const Bundle& bundle, int limit_s);
+
+/// The same through a command that runs a program on another driver, "tools/with-driver llvmpipe":
+/// it adds its own row, and the README follows. Where it adds none, a note says so.
+void prove_with(Cli& cli, const std::string& command, const std::string& folder,
+                const Bundle& bundle, int limit_s);
 
 }  // namespace clam::cli

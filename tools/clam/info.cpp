@@ -24,8 +24,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Search, taken, tried)
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 /// Which OpenCL library is in use, and why not those before it.
 std::string library_text() {
   const opencl::Search& search = opencl::search();
@@ -74,9 +72,7 @@ json own_json(const KernelFiles& files, const Tuned& tuned) {
     const KernelSource source = files.get(file);
     kernels.push_back({{"file", file}, {"origin", source.origin}, {"xxh3", source.hash()}});
   }
-  return {{"clam_info", 1},
-          {"version", CLAM_VERSION},
-          {"cache_dir", ProgramCache::default_dir()},
+  return {{"cache_dir", ProgramCache::default_dir()},
           {"cache", cache_json()},
           {"kernel_files", kernels},
           {"opencl", opencl::search()},
@@ -122,22 +118,22 @@ int info(Cli& cli, bool names_only) {
   const std::shared_ptr<const Tuned> tuned = Tuned::from_environment(files);
   json result = own_json(files, *tuned);
   if (!names_only) print_own(cli, files, *tuned);
-  DeviceEntry chosen;  // what commands would use
+  LocalDevice chosen;  // what commands would use
   try {
-    chosen = select_device(cli.device);
+    chosen.entry = select_device(cli.device);
   } catch (const NoDevice& error) {
-    cli.out.json(result);
+    cli.out.report("clam_info", result);
     cli.out.error(error.what());
     return kNothingRan;
   }
   const std::vector<DeviceEntry> entries =
-      cli.device.empty() ? list_devices() : std::vector{chosen};
+      cli.device.empty() ? list_devices() : std::vector{chosen.entry};
   for (const DeviceEntry& entry : entries) {
-    const std::string id = device_id(entry);
     const DeviceInfo facts = query_device(entry.device);
+    const std::string id = LocalDevice{entry, facts}.id();
     const Identity who = identify(facts);
     const json history = probe_history(facts);
-    const bool is_chosen = id == device_id(chosen);
+    const bool is_chosen = id == chosen.id();
     if (names_only) {
       cli.out.line(fmt::format("{} {}", id, facts.name));
     } else {
@@ -153,7 +149,7 @@ int info(Cli& cli, bool names_only) {
     device["tuned"] = tuned_text(facts, *tuned);
     result["devices"].push_back(std::move(device));
   }
-  cli.out.json(result);
+  cli.out.report("clam_info", result);
   return kFine;
 }
 

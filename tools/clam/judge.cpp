@@ -13,15 +13,11 @@
 #include "clam/error.hpp"
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
-#include "prove.hpp"
 #include "run_job.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
-
-namespace fs = std::filesystem;
-using nlohmann::json;
 
 enum class Verdict { right, wrong, differs, undecided, cannot, unreadable };
 constexpr Words<6> kVerdictWords{"right",     "wrong",         "differs",
@@ -216,16 +212,16 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
         "Oclgrind");
   }
   int code = kNothingRan, number = 0;
-  json report{{"clam_judge", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  json results = json::array();
   for (const std::string& folder : folders) {
     if (Interruption::came()) break;
     const std::string which = fmt::format("[{}/{}] ", ++number, folders.size());
     const Row row = judge_folder(cli, request, drivers, folder, which);
     print(cli.out, row);
-    report["results"].push_back(row_json(row));
+    results.push_back(row_json(row));
     code = code_of_all(code, code_of(row.verdict));
   }
-  cli.out.json(report);
+  cli.out.report("clam_judge", {{"results", results}});
   return code;
 }
 

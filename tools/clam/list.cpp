@@ -14,8 +14,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 struct ListRequest : PlanRequest {
   bool tiles = false;
 };
@@ -118,7 +116,7 @@ std::string tiles_text(const std::vector<tune::Listed>& all) {
 int list_tiles(Cli& cli, const ListRequest& request) {
   if (request.words.empty()) throw BadArgument("tiles of what? Name a problem line or an op");
   const DeviceInfo device = planned_for(cli, request);
-  json result{{"clam_list", 1}, {"version", CLAM_VERSION}, {"tiles", json::array()}};
+  json tiles = json::array();
   for (const std::string& line : problem_lines(request.words)) {
     const Problem problem = problem_of(line);
     const std::vector<tune::Listed> all = tune::list_candidates(problem, device);
@@ -128,10 +126,9 @@ int list_tiles(Cli& cli, const ListRequest& request) {
       if (one.refused) rows.back()["refused"] = *one.refused;
     }
     cli.out.text(problem.text() + "\n" + tiles_text(all));
-    result["tiles"].push_back(
-        {{"problem", problem.text()}, {"device", device.name}, {"candidates", rows}});
+    tiles.push_back({{"problem", problem.text()}, {"device", device.name}, {"candidates", rows}});
   }
-  cli.out.json(result);
+  cli.out.report("clam_list", {{"tiles", tiles}});
   return kFine;
 }
 
@@ -141,15 +138,15 @@ int list(Cli& cli, const ListRequest& request) {
   std::vector<const Op*> ops;
   for (const std::string& name : names) ops.push_back(&find_op(name));
   if (names.empty()) ops = all_ops();
-  json result{{"clam_list", 1}, {"version", CLAM_VERSION}, {"ops", json::array()}};
+  json written = json::array();
   std::string text;
   for (const Op* op : ops) {
     if (!text.empty() && !names.empty()) text += "\n";
     text += names.empty() ? short_text(*op) : op_text(*op);
-    result["ops"].push_back(op_json(*op));
+    written.push_back(op_json(*op));
   }
   cli.out.text(text);
-  cli.out.json(result);
+  cli.out.report("clam_list", {{"ops", written}});
   return kFine;
 }
 

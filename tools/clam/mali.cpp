@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "check/op_proof.hpp"
 #include "check/parallel.hpp"
@@ -22,6 +21,7 @@
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/text.hpp"
 
 namespace clam::cli {
 namespace {
@@ -56,8 +56,7 @@ std::vector<const Gpu*> chosen_gpus(const MaliRequest& request) {
     }
     return gpus;
   }
-  std::istringstream keys(*request.gpus + ",");
-  for (std::string key; std::getline(keys, key, ',');) gpus.push_back(&gpu_named(key));
+  for (const auto key : split(*request.gpus, ',')) gpus.push_back(&gpu_named(std::string(key)));
   return gpus;
 }
 
@@ -269,9 +268,9 @@ class OneGpu {
 
 /// DIR/GPU/KERNEL-HASH.txt, each with the options that it was compiled with in its first line.
 void write_listings(const std::string& dir, const MaliReport& report) {
-  const std::filesystem::path folder = std::filesystem::path(dir) / report.gpu->key;
+  const fs::path folder = fs::path(dir) / report.gpu->key;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  fs::create_directories(folder, error);
   for (const mali::KernelCode& code : report.kernels) {
     if (code.status != mali::KernelCode::Status::compiled) continue;
     const std::string name =
@@ -445,13 +444,12 @@ int run_mali(Cli& cli, const MaliRequest& request) {
     }
     if (!asked.problems.empty()) cli.out.text(mali::leaves_out());
   }
-  nlohmann::json result{
-      {"clam_mali", 1}, {"version", CLAM_VERSION}, {"gpus", nlohmann::json::array()}};
+  json gpus = json::array();
   for (const MaliReport& report : reports) {
     if (!request.asm_dir.empty()) write_listings(request.asm_dir, report);
-    result["gpus"].push_back(to_json(report, workload));
+    gpus.push_back(to_json(report, workload));
   }
-  cli.out.json(result);
+  cli.out.report("clam_mali", {{"gpus", gpus}});
   return code;
 }
 

@@ -117,7 +117,7 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
 }  // namespace
 
 mali::Expectations read_expectations(const GateRequest& request) {
-  if (request.accept && !std::filesystem::exists(request.expectations)) return {};
+  if (request.accept && !fs::exists(request.expectations)) return {};
   return mali::parse_expectations(read_file(request.expectations), request.expectations);
 }
 

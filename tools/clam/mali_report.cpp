@@ -11,12 +11,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, issued, fma, cvt, sfu, load_store, te
                                    loads, stores, load_bytes, store_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaliocReport, total_cycles, longest_path_cycles, bound_by,
                                    work_registers, occupancy_percent, spills)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Shader, whole, spills, fills, scratch_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelCode, file, kernel, options)
 }  // namespace clam::mali
 
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Status = mali::KernelCode::Status;
 
 /// What a listing counts.
@@ -103,10 +104,8 @@ std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 
 
 json kernel_json(const MaliReport& report, std::size_t i) {
   const mali::KernelCode& code = report.kernels[i];
-  json result{{"file", code.file},
-              {"kernel", code.kernel},
-              {"options", code.options},
-              {"status", name(code.status)}};
+  json result = code;
+  result["status"] = name(code.status);
   if (!report.judgements.empty()) {
     result["passes"] = !report.judgements[i].fails();
     result["verdict"] = report.judgements[i].sentence;
@@ -116,11 +115,8 @@ json kernel_json(const MaliReport& report, std::size_t i) {
     return result;
   }
   const mali::Shader& shader = code.shader;
-  result["whole"] = shader.whole;
+  result.update(json(shader));
   result["full_occupancy"] = shader.full_occupancy();
-  result["spills"] = shader.spills;
-  result["fills"] = shader.fills;
-  result["scratch_bytes"] = shader.scratch_bytes;
   result["hot_loop"] = mali::hot_loop(shader);
   result["loops"] = json::array();
   for (std::size_t loop = 0; loop < shader.loops.size(); ++loop) {

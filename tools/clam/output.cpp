@@ -77,6 +77,11 @@ void Output::json(const nlohmann::json& value) {
   write_file(json_, json_text(value));
 }
 
+void Output::report(const char* command, nlohmann::json result) {
+  result.update({{command, 1}, {"version", CLAM_VERSION}});
+  json(result);
+}
+
 void Output::note(std::string_view text) {
   if (!quiet_) error(text);
 }
@@ -105,6 +110,10 @@ void Output::clear_progress() {
 
 std::string Output::coloured(std::string_view text, const char* code) const {
   return colours_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::string counted(std::int64_t number, const char* word, const char* more) {
+  return fmt::format("{} {}{}", number, word, number == 1 ? "" : more);
 }
 
 std::string indented(const std::string& text) {

@@ -3,12 +3,15 @@
 // loaded; so the real one is kept aside, for results alone, and descriptor 1 leads to stderr.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace clam::cli {
+
+using nlohmann::json;
 
 class Output {
  public:
@@ -30,6 +33,8 @@ class Output {
   void raw(std::string_view text);
   /// Writes the result where --json says, or nowhere.
   void json(const nlohmann::json& value);
+  /// The same of a command, "clam_list": with its form and this program's version.
+  void report(const char* command, nlohmann::json result);
   /// One line on stderr: about the run, not its result.
   void note(std::string_view text);
   void error(std::string_view sentence);
@@ -60,6 +65,9 @@ class Output {
   bool quiet_ = false, colours_ = false, terminal_ = false, progress_shown_ = false;
   std::string json_;
 };
+
+/// "1 launch", "2 launches"; `more` is what the word ends with then.
+std::string counted(std::int64_t number, const char* word, const char* more = "s");
 
 /// Every line two blanks to the right.
 std::string indented(const std::string& text);

@@ -24,9 +24,8 @@ struct ToldRequest : PlanRequest {
 DeviceInfo board_with(Cli& cli, const std::string& key) {
   const Gpu& gpu = gpu_named(key);
   cli.out.note(
-      fmt::format("the plan for Mali-{} as on {}, {} core{}, with Mesa's driver: no device "
-                  "was asked",
-                  gpu.model, gpu.board, gpu.cores, gpu.cores == 1 ? "" : "s"));
+      fmt::format("the plan for Mali-{} as on {}, {}, with Mesa's driver: no device was asked",
+                  gpu.model, gpu.board, counted(gpu.cores, "core")));
   return gpu_device(gpu);
 }
 
@@ -37,9 +36,9 @@ std::string packing_text(const Plan& plan) {
   for (const BufferSpec& buffer : plan.buffers) {
     if (buffer.role == BufferSpec::Role::packed) bytes += buffer.bytes;
   }
-  return fmt::format("once: {} pack launch{}, {} bytes packed; a call: {} launch{}\n",
-                     plan.pack.size(), plan.pack.size() == 1 ? "" : "es", bytes,
-                     plan.launches.size(), plan.launches.size() == 1 ? "" : "es");
+  return fmt::format("once: {}, {} bytes packed; a call: {}\n",
+                     counted(plan.pack.size(), "pack launch", "es"), bytes,
+                     counted(plan.launches.size(), "launch", "es"));
 }
 
 int plan(Cli& cli, const ToldRequest& request) {

@@ -32,9 +32,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, name, symptom, source, reported_on, ad
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Verdict = ProbeResult::Verdict;
-using Role = TensorSpec::Role;
 
 constexpr const char* kProgram = "repro.c";
 
@@ -135,12 +133,10 @@ Bundle bundle_of(const Probe& probe) {
 
 /// Writes `folder`: a bundle of a probe that is data; of one that is code its C program, if it has
 /// one, with device.txt and a README. Throws Unsupported where there is neither.
-void record_probe(Cli& cli, const Probe& probe, const std::string& detail, const DeviceEntry& entry,
-                  const std::string& folder) {
-  if (probe.run.is_null()) {
-    return write_program(probe, detail, query_device(entry.device), folder);
-  }
-  const Bundle bundle = record_bundle(cli, bundle_of(probe), entry, folder, probe.limit_s);
+void record_probe(Cli& cli, const Probe& probe, const std::string& detail,
+                  const LocalDevice& device, const std::string& folder) {
+  if (probe.run.is_null()) return write_program(probe, detail, device.facts, folder);
+  const Bundle bundle = record_bundle(cli, bundle_of(probe), device, folder, probe.limit_s);
   if (bundle.seen.right()) {
     cli.out.note(fmt::format("{}: this time it came out right; `clam replay {} --times 20`",
                              probe.name, folder));
@@ -183,13 +179,13 @@ std::vector<Probe> wanted_probes(const ProbeRequest& request) {
 }
 
 int list(Cli& cli) {
-  json report{{"clam_probes", 1}, {"version", CLAM_VERSION}, {"probes", json::array()}};
+  json probes = json::array();
   for (const Probe& probe : all_probes()) {
     cli.out.line(fmt::format("{:<23} {}{}", probe.name, probe.symptom,
                              probe.destructive ? " (with --destructive)" : ""));
-    report["probes"].push_back(probe);
+    probes.push_back(probe);
   }
-  cli.out.json(report);
+  cli.out.report("clam_probes", {{"probes", probes}});
   return kFine;
 }
 
@@ -223,16 +219,15 @@ ProbeResult isolated(const Row& row, const ProbeRequest& request, const std::str
   return {Verdict::crash, fmt::format("its process ended with {} and gave no result", fate.code)};
 }
 
-void run_row(Row& row, const ProbeRequest& request, const DeviceEntry& entry,
-             const std::string& device) {
+void run_row(Row& row, const ProbeRequest& request, const LocalDevice& device) {
   const Clock::time_point start = Clock::now();
   if (row.probe.destructive && !request.destructive) {
     row.result = {Verdict::skip,
                   "may cost others on this device their work; --destructive runs it"};
   } else if (request.isolate) {
-    row.result = isolated(row, request, device);
+    row.result = isolated(row, request, device.id());
   } else {
-    row.result = run_probe(row.probe, entry.device);
+    row.result = run_probe(row.probe, device.entry.device);
   }
   row.seconds = seconds_since(start);
 }
@@ -265,11 +260,11 @@ json to_json(const Row& row) {
 
 /// Each bad one as a folder for the driver's authors.
 void record_failure(Cli& cli, const ProbeRequest& request, const Row& row,
-                    const DeviceEntry& entry) {
+                    const LocalDevice& device) {
   if (request.record_failures.empty() || !row.result.bad()) return;
   const std::string folder = request.record_failures + "/" + row.probe.name;
   try {
-    record_probe(cli, row.probe, row.result.detail, entry, folder);
+    record_probe(cli, row.probe, row.result.detail, device, folder);
     cli.out.line(fmt::format("{:<6}recorded in {}", "", folder));
   } catch (const Error& error) {
     cli.out.note(fmt::format("{} is not recorded: {}", row.probe.name, error.what()));
@@ -294,7 +289,7 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
     report["probes"].push_back(to_json(row));
   }
   cli.out.line(text);
-  cli.out.json(report);
+  cli.out.report("clam_probe", report);
   return bad ? kCheckFailed : ran ? kFine : kNothingRan;
 }
 
@@ -305,26 +300,26 @@ int probe(Cli& cli, const ProbeRequest& request) {
   std::vector<Row> rows;
   if (!request.record_failures.empty()) make_folder(request.record_failures);
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
-  const DeviceEntry entry = select_device(cli.device);
-  const DeviceInfo info = query_device(entry.device);
-  const std::string device = device_id(entry);
-  json report{{"clam_probe", 1},          {"version", CLAM_VERSION},
-              {"device_id", device},      {"device", clam::to_json(info)},
-              {"counts", json::object()}, {"probes", json::array()}};
+  const LocalDevice device = chosen_device(cli);
+  const DeviceInfo& info = device.facts;
+  json report{{"device_id", device.id()},
+              {"device", clam::to_json(info)},
+              {"counts", json::object()},
+              {"probes", json::array()}};
   if (!cli.out.quiet()) {
-    cli.out.line(fmt::format("device {} {} ({}, {}, driver {})", device, info.name, info.platform,
-                             info.device_version, info.driver_version));
+    cli.out.line(fmt::format("device {} {} ({}, {}, driver {})", device.id(), info.name,
+                             info.platform, info.device_version, info.driver_version));
   }
   json history = probe_history(info);
   for (Row& row : rows) {
     cli.out.progress("probing " + row.probe.name);
     row.repeat = fmt::format("clam probe {}{} --device {}", row.probe.name,
-                             row.probe.destructive ? " --destructive" : "", device);
-    run_row(row, request, entry, device);
+                             row.probe.destructive ? " --destructive" : "", device.id());
+    run_row(row, request, device);
     print(cli.out, row);
     remember(history, row.probe.name, row.result);
     if (request.isolate) keep_history(info, history);  // at once: the next run may end the machine
-    record_failure(cli, request, row, entry);
+    record_failure(cli, request, row, device);
   }
   return conclude(cli, rows, report);
 }

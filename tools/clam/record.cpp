@@ -12,20 +12,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "case_child.hpp"
+#include "check/npy.hpp"
 #include "clam/error.hpp"
+#include "clam/planner.hpp"
+#include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
-#include "prove.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tokens/tokens.hpp"
 
 namespace clam::cli {
 namespace {
-
-namespace fs = std::filesystem;
-using Role = TensorSpec::Role;
 
 /// What the command line asks for, refused before a device opens where it cannot be.
 void check_request(const RecordRequest& request) {
@@ -159,9 +157,9 @@ int how_often(const std::string& device, const std::string& folder, int limit_s,
 
 /// Writes the case, runs it until it goes wrong, at most so many times, and takes down what was
 /// seen.
-void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceInfo& device,
-              int limit_s, int times, Bundle& bundle) {
-  bundle.device = device;
+void run_into(const std::string& folder, const LocalDevice& device, int limit_s, int times,
+              Bundle& bundle) {
+  bundle.device = device.facts;
   bundle.limit_s = limit_s;
   bundle.seen = {};
   bundle.one_in = 1;
@@ -170,18 +168,18 @@ void run_into(const std::string& folder, const DeviceEntry& entry, const DeviceI
   int runs = 0;
   for (; runs < times && bundle.seen.right(); ++runs) {
     kept = std::make_unique<ScratchFolder>();
-    const CaseRun run = try_case(device_id(entry), folder, limit_s, {kept->path(), "", 0});
+    const CaseRun run = try_case(device.id(), folder, limit_s, {kept->path(), "", 0});
     if (run.cannot) throw Unsupported(*run.cannot);
     bundle.seen = run.seen;
   }
   if (bundle.seen.right() && !bundle.build_only()) fs::remove(kept->file("driver.log"));
   fs::copy(kept->path(), folder, fs::copy_options::recursive);
   if (bundle.seen.right() || times == 1) return;
-  bundle.one_in = how_often(device_id(entry), folder, limit_s, runs);
+  bundle.one_in = how_often(device.id(), folder, limit_s, runs);
 }
 
-Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry& entry,
-                       const DeviceInfo& device, StagedFolder& folder) {
+Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const LocalDevice& device,
+                       StagedFolder& folder) {
   RecordRequest each = request;
   std::optional<Plan> plan;
   Bundle bundle;
@@ -191,13 +189,12 @@ Bundle run_until_wrong(Cli& cli, const RecordRequest& request, const DeviceEntry
     RunJob job = make_job(each.run);
     if (!plan) {
       plan = job.plan ? *job.plan
-                      : plan_in_child(device_id(entry), device, *job.problem, request.run.options(),
-                                      request.limit_s);
+                      : plan_in_child(device, *job.problem, request.run.options(), request.limit_s);
     }
-    bundle = bundle_of(each, job, *plan, device);
+    bundle = bundle_of(each, job, *plan, device.facts);
     for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
     folder.clear();
-    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
+    run_into(folder.path(), device, request.limit_s, request.times, bundle);
     if (!bundle.seen.right()) break;
   }
   return bundle;
@@ -233,12 +230,52 @@ int run_record(Cli& cli, const RecordRequest& request) {
   const CleanEnd clean_end;
   const Bundle bundle = record(cli, request);
   print(cli.out, request, bundle);
-  nlohmann::json report{
+  json report{
       {"clam_record", 1},          {"bundle", request.target},    {"problem", bundle.problem},
       {"variant", bundle.variant}, {"data_set", bundle.data_set}, {"seen", to_json(bundle.seen)},
       {"one_in", bundle.one_in}};
   cli.out.json(report);
   return kFine;
+}
+
+/// A plan that is another device's goes in as a file, like that of any runtime.
+void take_plan_of(const Failure& failure, const ScratchFolder& scratch, RecordRequest& wanted) {
+  const Problem problem = Problem::parse(failure.problem);
+  Plan plan = make_plan(problem, *failure.planned_for,
+                        {failure.variant, 0, failure.tile, Tuned::from_environment()});
+  plan.variant += ", planned for " + failure.planned_as;
+  wanted.run.plan_file = scratch.file("plan.json");
+  write_file(wanted.run.plan_file, to_json(plan).dump());
+  if (failure.inputs.empty() && wanted.run.fill.empty()) {
+    wanted.run.fill = proof_of(problem).data_sets.front().name;
+  }
+}
+
+RecordRequest request_of(const Failure& failure, const std::string& folder,
+                         const ScratchFolder& scratch) {
+  RecordRequest wanted;
+  wanted.run.fill = failure.data_set;
+  wanted.run.seed = failure.seed;
+  wanted.limit_s = failure.limit_s;
+  wanted.force = true;
+  for (const auto& [name, tensor] : failure.inputs) {
+    const std::string file = scratch.file(name + ".npy");
+    write_npy(file, tensor);
+    wanted.run.in.push_back(fmt::format("{}={}", name, file));
+  }
+  if (failure.planned_for) {
+    take_plan_of(failure, scratch, wanted);
+  } else {
+    wanted.run.words = {failure.problem};
+    wanted.run.variant = failure.variant;
+    wanted.run.tile = failure.tile;
+  }
+  const std::string what =
+      fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant + failure.tile,
+                  failure.data_set + failure.name, failure.planned_as);
+  wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).schema().name,
+                              hash_text(what).substr(0, 12));
+  return wanted;
 }
 
 /// What other boards made of the same files, in the bundle that is replaced.
@@ -261,26 +298,26 @@ std::string recording_date() {
 
 Bundle record(Cli& cli, const RecordRequest& request) {
   check_request(request);
-  check_provers(request.prove_with, request.proof);
+  check_commands("--prove-with", request.prove_with);
+  if (request.proof) find_oclgrind();           // refuses a CLAM_OCLGRIND that names no program
   StagedFolder(request.target, request.force);  // refuses what cannot be written
-  const DeviceEntry entry = select_device(cli.device);
-  const DeviceInfo device = query_device(entry.device);
+  const LocalDevice device = chosen_device(cli);
   // A driver that ends the process when it opens leaves nothing.
   StagedFolder folder(request.target, request.force);
-  cli.out.progress("recording on " + device_title(entry, device));
+  cli.out.progress("recording on " + device.title());
   Bundle bundle;
   if (request.build_only.empty()) {
-    bundle = run_until_wrong(cli, request, entry, device, folder);
+    bundle = run_until_wrong(cli, request, device, folder);
   } else {
     bundle = bundle_of_file(request);
-    run_into(folder.path(), entry, device, request.limit_s, request.times, bundle);
+    run_into(folder.path(), device, request.limit_s, request.times, bundle);
     add_listing(folder.path(), bundle);
   }
   warn_of_kernels(cli, bundle);
   bundle.recorded = recording_date();
   bundle.noted = request.note;
   keep_proof(request.target, folder.path(), bundle);
-  if (request.proof) prove_elsewhere(cli, entry, folder.path(), bundle, request.limit_s);
+  if (request.proof) prove_elsewhere(cli, device, folder.path(), bundle, request.limit_s);
   finish_case(folder.path(), bundle, request.single_file);
   for (const std::string& command : request.prove_with) {
     prove_with(cli, command, folder.path(), bundle, request.limit_s);
@@ -289,15 +326,27 @@ Bundle record(Cli& cli, const RecordRequest& request) {
   return bundle;
 }
 
-Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const std::string& target,
                      int limit_s) {
   StagedFolder folder(target, true);
   cli.out.progress("recording " + bundle.problem);
-  run_into(folder.path(), entry, query_device(entry.device), limit_s, 1, bundle);
+  run_into(folder.path(), device, limit_s, 1, bundle);
   bundle.recorded = recording_date();
   finish_case(folder.path(), bundle, false);
   folder.publish();
   return bundle;
+}
+
+void record_failure(Cli& cli, const std::string& folder, const Failure& failure) {
+  try {
+    const ScratchFolder scratch;
+    const RecordRequest wanted = request_of(failure, folder, scratch);
+    const Seen seen = record(cli, wanted).seen;
+    cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
+  } catch (const Error& error) {
+    cli.out.note(fmt::format("{} is not recorded: {}",
+                             failure.name.empty() ? failure.problem : failure.name, error.what()));
+  }
 }
 
 void add_record(CLI::App& app, Cli& cli) {

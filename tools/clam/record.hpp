@@ -2,12 +2,11 @@
 // record.hpp - a case written down as a bundle, from the command line or by a command that met it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "bundle/bundle.hpp"
-#include "clam/opencl.hpp"
-#include "cli.hpp"
+#include "case_child.hpp"
 #include "run_job.hpp"
 
 namespace clam::cli {
@@ -32,8 +31,25 @@ struct RecordRequest {
 Bundle record(Cli& cli, const RecordRequest& request);
 
 /// Runs a case that is put together already, and writes it, over a bundle that is there.
-Bundle record_bundle(Cli& cli, Bundle bundle, const DeviceEntry& entry, const std::string& target,
+Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const std::string& target,
                      int limit_s);
+
+/// One problem that came out wrong.
+struct Failure {
+  std::string name;     ///< of the node, or empty: it stands alone
+  std::string problem;  ///< its line
+  std::string variant, tile = {};
+  std::string data_set;  ///< empty: all are tried, or `inputs` are given
+  Tensors inputs;        ///< what a node had; empty: those of the data set
+  std::uint64_t seed = 1;
+  int limit_s = 60;
+  /// The plan of this device is recorded and run here; null: that of the one here.
+  const DeviceInfo* planned_for = nullptr;
+  std::string planned_as = {};  ///< "Mali-G610"
+};
+
+/// Writes it as a folder in `folder`, named after what it is. What cannot be is a note.
+void record_failure(Cli& cli, const std::string& folder, const Failure& failure);
 
 /// Now, or SOURCE_DATE_EPOCH, which makes what is built the same again.
 std::string recording_date();

@@ -6,17 +6,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "case_child.hpp"
 #include "clam/error.hpp"
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
-#include "prove.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
-
-using nlohmann::json;
 
 constexpr Words<7> kVerdictWords{"fixed",     "still right",     "still fails", "fails differently",
                                  "fails now", "cannot run here", "unreadable"};
@@ -58,8 +54,7 @@ bool is_good(Verdict verdict) {
 
 /// The device that bundles are run on; none: why not.
 struct Here {
-  std::optional<DeviceEntry> entry;
-  DeviceInfo facts;
+  std::optional<LocalDevice> device;
   std::string none;
 };
 
@@ -106,10 +101,11 @@ void run_row(const ReplayRequest& request, const std::string& device, const Bund
 }
 
 /// What came of it here, or that it cannot run here, becomes a row of the bundle's proof.
-void add_proof(const ReplayRequest& request, const Here& here, const Bundle& bundle, Row& row) {
+void add_proof(const ReplayRequest& request, const LocalDevice& here, const Bundle& bundle,
+               Row& row) {
   ProofRow proved = row_of(here.facts, row.folder, bundle);
   if (is_simulator(here.facts)) {  // once more, for its report
-    proved = prove_on(*here.entry, here.facts, row.folder, bundle, request.limit_s);
+    proved = prove_on(here, row.folder, bundle, request.limit_s);
   } else if (row.runs == 0) {
     proved.cannot = row.reason;
   } else {
@@ -132,10 +128,10 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
     row.problem = bundle.problem;
     row.recorded = bundle.seen;
     row.reason = here.none;
-    if (here.entry) run_row(request, device_id(*here.entry), bundle, on_run, row);
-    if (here.entry && request.add_proof) {
+    if (here.device) run_row(request, here.device->id(), bundle, on_run, row);
+    if (here.device && request.add_proof) {
       try {
-        add_proof(request, here, bundle, row);
+        add_proof(request, *here.device, bundle, row);
       } catch (const IoError& error) {
         row.not_proved = error.what();
       }
@@ -182,12 +178,11 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
   const CleanEnd clean_end;
   const std::vector<std::string> folders = bundles_for("replay", request.folders, request.all);
   Here here;
-  json report{{"clam_replay", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  json report{{"results", json::array()}};
   try {
-    here.entry = select_device(cli.device);
-    here.facts = query_device(here.entry->device);
-    report["device"] = to_json(here.facts);
-    cli.out.line("device " + device_title(*here.entry, here.facts));
+    here.device = chosen_device(cli);
+    report["device"] = to_json(here.device->facts);
+    cli.out.line("device " + here.device->title());
   } catch (const NoDevice& error) {
     here.none = error.what();
   }
@@ -202,7 +197,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
     report["results"].push_back(row_json(row));
     code = code_of_all(code, code_of(row.verdict));
   }
-  cli.out.json(report);
+  cli.out.report("clam_replay", report);
   return code;
 }
 

@@ -15,8 +15,6 @@
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
-
 struct ReportRequest {
   std::vector<std::string> files, predicted;
   std::string page, submit;
@@ -38,13 +36,13 @@ json summary(const std::vector<ReportBoard>& boards) {
 
 void refuse_to_overwrite(const std::string& file, const std::string& page) {
   std::error_code none;
-  if (!std::filesystem::equivalent(file, page, none)) return;
+  if (!fs::equivalent(file, page, none)) return;
   throw BadArgument(fmt::format("{} is one of the files to report: let -o name another", page));
 }
 
 /// "results.json" to "results-shared.json".
 std::string shared_name(const std::string& file) {
-  const std::filesystem::path path(file);
+  const fs::path path(file);
   return (path.parent_path() / (path.stem().string() + "-shared.json")).string();
 }
 
@@ -70,7 +68,7 @@ int report_files(Cli& cli, const ReportRequest& request) {
     throw BadArgument("report where? Give -o report.html, or --markdown for a table");
   }
   // "report -o a.json b.json" asks for a page in the place of results.
-  if (std::filesystem::path(request.page).extension() == ".json") {
+  if (fs::path(request.page).extension() == ".json") {
     throw BadArgument(fmt::format(
         "{} is the name of a results file: let -o name an .html or .md file", request.page));
   }

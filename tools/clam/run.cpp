@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// run.cpp - `clam run`: a problem, or anybody's plan, on tensors from .npy files.
+// run.cpp - `clam run`: a problem, anybody's plan, or the graph of a workload as a whole, on
+// tensors from .npy files.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,20 +11,21 @@
 #include <unordered_map>
 
 #include "check/box_picture.hpp"
+#include "check/graph_pass.hpp"
+#include "check/graph_run.hpp"
 #include "check/npy.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
-#include "clam/planner.hpp"
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
 #include "session.hpp"
-#include "tensor_summary.hpp"
 
 namespace clam::cli {
 namespace {
 
-using nlohmann::json;
 using Mark = PictureBox::Mark;
+
+// ---- a picture of boxes ----
 
 /// get_valid_counts does not look at coordinates: they are the first four elements in a row that
 /// are neither class nor score.
@@ -146,6 +148,49 @@ BoxPicture run_picture(const RunJob& job, const Tensors& outputs) {
   return picture;
 }
 
+// ---- outputs ----
+
+/// What is in an output, for people who gave no file for it; `iteration` of the poison in it.
+struct Summary {
+  double least = INFINITY, most = -INFINITY, sum = 0;
+  std::int64_t finite = 0, not_finite = 0, unwritten = 0;
+
+  Summary(const HostTensor& tensor, int iteration) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      const double value = tensor.get(i);
+      unwritten += tensor.bits(i) == poison_bits(tensor.dtype(), iteration);
+      if (!std::isfinite(value)) {
+        ++not_finite;
+        continue;
+      }
+      ++finite;
+      sum += value;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+  }
+  double mean() const { return sum / static_cast<double>(finite); }
+  std::string text() const {
+    std::string text = finite
+                           ? fmt::format("min {:.6g}, mean {:.6g}, max {:.6g}", least, mean(), most)
+                           : "no finite element";
+    if (not_finite) text += fmt::format(", {} NaN or inf", not_finite);
+    if (unwritten) text += fmt::format(", {} never written", unwritten);
+    return text;
+  }
+};
+
+/// "y f32[2x3]: min 0, mean 1, max 2 -> y.npy": an output, and the file that it goes into.
+std::string output_text(const std::string& name, const HostTensor& values, int iteration,
+                        const std::map<std::string, std::string>& out_files) {
+  const auto file = out_files.find(name);
+  return fmt::format("{} {}: {}{}\n", name, type_text(values.dtype(), values.shape()),
+                     Summary(values, iteration).text(),
+                     file == out_files.end() ? "" : " -> " + file->second);
+}
+
+// ---- a problem or a plan ----
+
 constexpr int kIteration = 1;  // of the poison in the outputs
 
 struct Outcome {
@@ -186,15 +231,11 @@ Outcome execute(Session& session, const RunRequest& request, const RunJob& job) 
 void print(Output& out, const Session& session, const RunJob& job, const Outcome& outcome) {
   double ns = 0;
   for (const LaunchTime& time : outcome.times) ns += static_cast<double>(duration(time));
-  out.text(fmt::format("device {}\n{}\nvariant {}, {} {}, {:.3f} ms once, not warmed up\n",
+  out.text(fmt::format("device {}\n{}\nvariant {}, {}, {:.3f} ms once, not warmed up\n",
                        session.title(), outcome.plan.problem, outcome.plan.variant,
-                       outcome.times.size(), outcome.times.size() == 1 ? "launch" : "launches",
-                       ns * 1e-6));
+                       counted(outcome.times.size(), "launch", "es"), ns * 1e-6));
   for (const auto& [tensor, values] : outcome.outputs) {
-    const auto file = job.out_files.find(tensor);
-    out.text(fmt::format("{} {}[{}]: {}{}\n", tensor, name(values.dtype()),
-                         to_string(values.shape()), Summary(values, kIteration).text(),
-                         file == job.out_files.end() ? "" : " -> " + file->second));
+    out.text(output_text(tensor, values, kIteration, job.out_files));
   }
   if (!outcome.check) return;
   for (const auto& [tensor, verdict] : outcome.check->outputs) {
@@ -220,7 +261,6 @@ json output_json(const std::string& tensor, const HostTensor& values, const RunJ
 
 json report(Session& session, const RunJob& job, const Outcome& outcome) {
   json report = session.json();
-  report["clam_run"] = 1;
   report["plan"] = to_json(outcome.plan);
   report["assumed"] = job.assumed;
   report["launch_ns"] = json::array();
@@ -233,6 +273,169 @@ json report(Session& session, const RunJob& job, const Outcome& outcome) {
   if (outcome.check) report["check"] = outcome.check->outputs;
   return report;
 }
+
+// ---- a graph ----
+
+/// A graph, its inputs, and which outputs go into files.
+struct GraphJob {
+  Workload workload;
+  Graph graph;
+  Tensors inputs;
+  std::map<std::string, std::string> out_files;
+  std::vector<std::string> assumed;
+  bool as_recorded = true;  ///< every input is what the recorded tensors were made from
+};
+
+void refuse_options(const RunRequest& request) {
+  const std::pair<const char*, bool> options[] = {
+      {"a problem", !request.words.empty()},   {"--plan", !request.plan_file.empty()},
+      {"--variant", !request.variant.empty()}, {"--tile", !request.tile.empty()},
+      {"--fill", !request.fill.empty()},       {"--svg", !request.svg.empty()},
+      {"--picture", !request.picture.empty()}, {"--check", request.check}};
+  for (const auto& [option, given] : options) {
+    if (!given) continue;
+    throw BadArgument(fmt::format(
+        "{} does not go with --workload; `clam verify --workload` checks its nodes", option));
+  }
+}
+
+/// Tensors of the graph as files name them; numbers of a float dtype are given as f32.
+std::vector<TensorSpec> specs_of(const Graph& graph, const std::vector<std::string>& names,
+                                 Role role) {
+  std::vector<TensorSpec> specs;
+  for (const std::string& name : names) {
+    const Graph::Tensor& tensor = graph.tensors.at(name);
+    const Dtype dtype = tensor.dtype == Dtype::f16 ? Dtype::f32 : tensor.dtype;
+    specs.push_back({name, role, dtype, tensor.shape, {}, 0});
+  }
+  return specs;
+}
+
+/// Of a model that was imported its own; else every tensor that no node makes.
+std::vector<std::string> input_names(const GraphJob& job) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : job.graph.tensors) {
+    const std::vector<std::string>& own = job.workload.model.inputs;
+    const bool known = own.empty() || std::find(own.begin(), own.end(), name) != own.end();
+    if (tensor.is_input() && known) names.push_back(name);
+  }
+  return names;
+}
+
+/// What stands in for a node that is not supported was made from other inputs.
+void refuse_stale(const GraphJob& job) {
+  if (job.workload.model.unsupported() == 0) return;
+  throw BadArgument(fmt::format("--in: {}, and they are those of the recorded input alone",
+                                job.workload.model.unsupported_text()));
+}
+
+GraphJob make_graph_job(const RunRequest& request) {
+  refuse_options(request);
+  if (!request.dtype.empty()) parse_dtype(request.dtype);
+  GraphJob job;
+  job.workload = read_workload(request.workload);
+  if (!job.workload.has_graph()) {
+    throw BadArgument(fmt::format("no node of {} names its tensors, so there is no graph to run",
+                                  request.workload));
+  }
+  job.graph = make_graph(job.workload, request.dtype);
+  const std::vector<TensorSpec> inputs = specs_of(job.graph, input_names(job), Role::input);
+  const auto files = files_by_tensor("--in", request.in, inputs, Role::input);
+  job.out_files = files_by_tensor(
+      "--out", request.out, specs_of(job.graph, job.graph.outputs, Role::output), Role::output);
+  if (!files.empty()) refuse_stale(job);
+  job.as_recorded = files.empty();
+  Tensors given;
+  for (const TensorSpec& spec : inputs) {
+    const auto file = files.find(spec.name);
+    if (file == files.end()) continue;
+    given[spec.name] = converted(read_tensor(spec, file->second, job.assumed),
+                                 job.graph.tensors.at(spec.name).dtype);
+  }
+  job.inputs = graph_inputs(job.graph, request.seed, "", given);
+  return job;
+}
+
+/// A run of the whole.
+struct GraphResult {
+  Tensors outputs;
+  GraphPass::Time time;
+  std::int64_t launches = 0;
+  std::map<std::string, Verdict> recorded;  ///< outputs beside what is recorded for them
+
+  bool good() const {
+    return std::all_of(recorded.begin(), recorded.end(),
+                       [](const auto& each) { return each.second.pass; });
+  }
+};
+
+GraphResult execute(Session& session, const GraphJob& job) {
+  GraphPass pass(session.runtime(), job.graph);
+  pass.upload(job.inputs);
+  pass.poison();
+  GraphResult result;
+  result.time = pass.run();
+  result.launches = pass.launches();
+  result.outputs = pass.outputs();
+  for (const auto& [name, values] : result.outputs) {
+    const Graph::Tensor& tensor = job.graph.tensors.at(name);
+    if (!job.as_recorded || !tensor.recorded.exists()) continue;
+    const Dtype dtype = tensor.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32;
+    result.recorded[name] = compare_recorded(values, load(tensor.recorded, dtype, tensor.shape),
+                                             Oracles{}.share(tensor.dtype));
+  }
+  return result;
+}
+
+void print(Output& out, const Session& session, const GraphJob& job, const GraphResult& result) {
+  out.text(fmt::format(
+      "device {}\n{}\n{} launches, {:.3f} ms by events, {:.3f} ms until the host "
+      "knows, once, not warmed up\n",
+      session.title(), job.workload.title, result.launches, result.time.ms, result.time.wall_ms));
+  for (const auto& [name, values] : result.outputs) {
+    out.text(output_text(name, values, 0, job.out_files));
+    const auto verdict = result.recorded.find(name);
+    if (verdict == result.recorded.end()) continue;
+    const std::string text = "  beside what is recorded: " + to_text(verdict->second);
+    out.text(verdict->second.pass ? out.green(text) : out.red(text));
+  }
+  const std::string unsupported = job.workload.model.unsupported_text();
+  if (!unsupported.empty()) out.text(unsupported + "\n");
+}
+
+json report(Session& session, const GraphJob& job, const GraphResult& result) {
+  json report = session.json();
+  report["workload"] = job.workload.name;
+  report["assumed"] = job.assumed;
+  report["launches"] = result.launches;
+  report["ms"] = result.time.ms;
+  report["wall_ms"] = result.time.wall_ms;
+  report["unsupported"] = job.workload.model.unsupported_text();
+  report["outputs"] = json::array();
+  for (const auto& [name, values] : result.outputs) {
+    report["outputs"].push_back({{"name", name},
+                                 {"dtype", clam::name(values.dtype())},
+                                 {"shape", values.shape()},
+                                 {"summary", Summary(values, 0).text()}});
+  }
+  report["recorded"] = result.recorded;
+  return report;
+}
+
+/// Of a workload, on a user's tensors. Throws BadArgument for whatever does not fit together.
+int run_graph(Cli& cli, const RunRequest& request) {
+  const GraphJob job = make_graph_job(request);
+  for (const std::string& phrase : job.assumed) cli.out.note("assumed: " + phrase);
+  for (const auto& [tensor, file] : job.out_files) require_writable(file);
+  Session session(cli);
+  const GraphResult result = execute(session, job);
+  for (const auto& [tensor, file] : job.out_files) write_npy(file, result.outputs.at(tensor));
+  if (!cli.out.quiet()) print(cli.out, session, job, result);
+  cli.out.report("clam_run", report(session, job, result));
+  return result.good() ? kFine : kCheckFailed;
+}
+
+// ---- the command ----
 
 int run(Cli& cli, const RunRequest& request) {
   if (!request.workload.empty()) return run_graph(cli, request);
@@ -258,7 +461,7 @@ int run(Cli& cli, const RunRequest& request) {
     write_file(request.svg, to_svg(picture));
   }
   if (!cli.out.quiet()) print(cli.out, session, job, outcome);
-  cli.out.json(report(session, job, outcome));
+  cli.out.report("clam_run", report(session, job, outcome));
   if (outcome.trespass) cli.out.error(*outcome.trespass);
   if (outcome.check && !outcome.check->pass()) cli.out.error("check: " + outcome.check->reason());
   return outcome.good() ? kFine : kCheckFailed;

@@ -17,8 +17,6 @@
 namespace clam::cli {
 namespace {
 
-using Role = TensorSpec::Role;
-
 // ---- what a request leaves open ----
 
 /// The problem of a line without a dtype in one that it can have; the names of its tensors and
@@ -144,10 +142,10 @@ std::optional<Problem> problem_of(const Plan& plan, std::string& why_not) {
 }
 
 Plan read_plan(const std::string& path) {
-  const nlohmann::json json = nlohmann::json::parse(read_file(path), nullptr, false);
-  if (json.is_discarded()) throw BadArgument(path + ": this is no JSON");
+  const json plan = json::parse(read_file(path), nullptr, false);
+  if (plan.is_discarded()) throw BadArgument(path + ": this is no JSON");
   try {
-    return plan_from_json(json);
+    return plan_from_json(plan);
   } catch (const BadArgument& error) {
     throw BadArgument(fmt::format("{}: {}", path, error.what()));
   }
@@ -161,7 +159,7 @@ RunJob job_of_plan(const RunRequest& request) {
   RunJob job;
   job.plan = read_plan(request.plan_file);
   job.tensors = job.plan->tensors;
-  const std::filesystem::path folder = std::filesystem::path(request.plan_file).parent_path();
+  const fs::path folder = fs::path(request.plan_file).parent_path();
   job.plan_dir = folder.empty() ? "." : folder.string();
   hold_to_tags(*job.plan, KernelFiles::from_environment().with_plan_dir(job.plan_dir));
   std::string why_not;

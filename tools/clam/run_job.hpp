@@ -54,8 +54,4 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
 HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
                        std::vector<std::string>& assumed);
 
-/// `clam run --workload`: the graph of a workload as a whole, on a user's tensors. Returns an exit
-/// code. Throws BadArgument for whatever does not fit together.
-int run_graph(Cli& cli, const RunRequest& request);
-
 }  // namespace clam::cli

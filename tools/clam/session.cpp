@@ -7,7 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "clam/tuned.hpp"
@@ -29,16 +28,15 @@ std::unique_ptr<Runtime> make_runtime(const cl::Device& device) {
 }  // namespace
 
 Session::Session(Cli& cli)
-    : out_(cli.out), entry_(select_device(cli.device)), runtime_(make_runtime(entry_.device)) {
+    : out_(cli.out),
+      device_{select_device(cli.device), {}},
+      runtime_(make_runtime(device_.entry.device)) {
+  device_.facts = runtime_->device();
   for (const std::string& line : runtime_->files().overrides()) {
     out_.note("kernel file " + line);
   }
   for (const std::string& note : runtime_->tuned()->notes()) out_.note(note);
 }
-
-std::string Session::title() const { return device_title(entry_, runtime_->device()); }
-
-std::string Session::device_id() const { return cli::device_id(entry_); }
 
 void Session::build(const std::vector<Plan>& plans) {
   constexpr auto kPatience = std::chrono::seconds(3), kPause = std::chrono::seconds(1);
@@ -68,8 +66,7 @@ void Session::build(const std::vector<Plan>& plans) {
 }
 
 nlohmann::json Session::json() {
-  return {{"version", CLAM_VERSION},
-          {"device_id", device_id()},
+  return {{"device_id", device_id()},
           {"device", to_json(runtime_->device())},
           {"kernel_overrides", runtime_->files().overrides()},
           {"counters", counters_json(*runtime_)}};

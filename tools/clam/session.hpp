@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "case_child.hpp"
 #include "check/compare.hpp"
 #include "clam/runtime.hpp"
-#include "cli.hpp"
 
 namespace clam {
 
@@ -27,9 +27,9 @@ class Session {
 
   Runtime& runtime() { return *runtime_; }
   /// "0:0 Mali-G610 (ARM Platform, driver 2.0)"
-  std::string title() const;
+  std::string title() const { return device_.title(); }
   /// "0:0", as --device takes it.
-  std::string device_id() const;
+  std::string device_id() const { return device_.id(); }
   /// Builds the programs of the plans that are not built yet; from three seconds on it says how
   /// far it is. Failures are left to whoever runs the plan.
   void build(const std::vector<Plan>& plans);
@@ -40,7 +40,7 @@ class Session {
 
  private:
   Output& out_;
-  DeviceEntry entry_;
+  LocalDevice device_;
   std::unique_ptr<Runtime> runtime_;
 };
 

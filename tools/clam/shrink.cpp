@@ -5,21 +5,186 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "case_child.hpp"
+#include "check/clock.hpp"
 #include "clam/error.hpp"
 #include "process/clean_end.hpp"
-#include "prove.hpp"
+#include "process/scratch_folder.hpp"
 #include "record.hpp"
-#include "shrink_run.hpp"
+#include "shrink/fault.hpp"
+#include "shrink_oracles.hpp"
 
 namespace clam::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
+struct ShrinkRequest {
+  std::string folder, target;
+  int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
+  bool force = false, single_file = false, proof = true, reference_only = false;
+  std::vector<std::string> with;  ///< commands that run a program on another driver
+  Clock::time_point start{};      ///< of the command
+
+  int step_limit_s() const { return limit_s > 0 ? limit_s : 20; }
+  double seconds() const { return seconds_since(start); }
+};
+
+// ---- does it fail here? ----
+
+/// The failure as this device shows it.
+struct Reproduction {
+  int runs = 0, wrong = 0;  ///< wrong: in the way that is to be kept
+  std::optional<Seen> seen, other;
+
+  int one_in = 1;  ///< about one of so many runs fails; where there were few, as recorded
+
+  bool flaky() const { return one_in > 1; }
+  /// Runs after which a case that fails as often has failed but for one time in twenty.
+  int tries() const {
+    constexpr double kMissed = 0.05;
+    if (!flaky()) return 1;
+    const double right = 1 - 1.0 / one_in;
+    return std::max(2, static_cast<int>(std::ceil(std::log(kMissed) / std::log(right))));
+  }
+};
+
+/// How long a hang is waited for: as when it was recorded, or as --limit asks where that is longer,
+/// since work that only takes longer is none.
+int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
+  constexpr int kOfRecord = 60;  // where a bundle does not say
+  const bool is_known = recorded.seen.outcome == Seen::Outcome::hung && recorded.limit_s > 0;
+  if (is_known) return std::max(request.limit_s, recorded.limit_s);
+  return std::max(request.step_limit_s(), recorded.limit_s > 0 ? recorded.limit_s : kOfRecord);
+}
+
+/// Runs it a few times, and where it fails at times only, often enough to know how often. One that
+/// takes long is run once.
+Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
+                       const Bundle& recorded) {
+  constexpr int kFlakyTimes = 10;
+  if (!recorded.judged) {
+    throw BadArgument(request.folder + " is recorded, not judged: clam judge it first");
+  }
+  Reproduction found;
+  std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
+  int times = std::max(request.times, runs_of_proof(recorded));
+  for (; found.runs < times; ++found.runs) {
+    if (found.wrong > 0 && request.seconds() > 0.1 * request.time_s) break;
+    if (found.runs > 0 && request.seconds() > request.time_s) break;
+    const CaseRun run = try_case(device, request.folder, hang_limit_s(request, recorded));
+    if (Interruption::came()) break;
+    if (run.cannot) throw Unsupported(*run.cannot);
+    if (fault.empty() && !run.seen.right()) fault = fault_of(run.seen);
+    if (!run.seen.right() && fault_of(run.seen) != fault) found.other = run.seen;
+    if (!run.seen.right() && fault_of(run.seen) == fault) {
+      ++found.wrong;
+      if (!found.seen) found.seen = run.seen;
+    }
+    if (found.wrong > 0 && found.wrong <= found.runs) times = std::max(times, kFlakyTimes);
+  }
+  if (found.wrong > 0) found.one_in = (found.runs + found.wrong - 1) / found.wrong;
+  if (found.runs < runs_of_proof(recorded)) found.one_in = std::max(found.one_in, recorded.one_in);
+  found.one_in = std::min(found.one_in, kMostRuns);
+  return found;
+}
+
+// ---- smaller cases ----
+
+/// Runs smaller cases, each in a process of its own, until the time is over.
+class Runner {
+ public:
+  /// `judges`: where there are some, they say what is right in each case; else the case does.
+  Runner(const ShrinkRequest& request, std::string device, const Reproduction& found,
+         int hang_limit_s, Judges judges)
+      : request_(&request),
+        judges_(std::move(judges)),
+        device_(std::move(device)),
+        fault_(fault_of(*found.seen)),
+        hangs_(found.seen->outcome == Seen::Outcome::hung),
+        hang_limit_s_(hang_limit_s),
+        tries_(found.tries()) {}
+
+  bool still_fails(Bundle& bundle) {
+    for (int i = 0; i < tries_ && !over(); ++i) {
+      if (fails(bundle)) return true;
+    }
+    return false;
+  }
+
+  /// Whether the search is to end.
+  bool over() {
+    was_over_ = was_over_ || is_over();
+    return was_over_;
+  }
+
+  /// Writes the smallest and runs it again, for its build log; where it happens to be right, what
+  /// was seen in the search stays.
+  void write(const std::string& folder, Bundle& bundle) {
+    write_case(folder, bundle);
+    for (int i = 0; i < tries_ && (i == 0 || !is_over()); ++i) {
+      const ScratchFolder log;  // of a run that fails otherwise nothing is kept
+      ++runs_;
+      const int limit = hangs_ ? hang_limit_s_ : request_->step_limit_s();
+      const CaseRun run = try_case(device_, folder, limit, {log.path(), "", 0});
+      if (run.cannot || fault_of(run.seen) != fault_) continue;
+      constexpr auto kReplacing =
+          fs::copy_options::recursive | fs::copy_options::overwrite_existing;
+      fs::copy(log.path(), folder, kReplacing);
+      bundle.seen = run.seen;
+      break;
+    }
+    bundle.seen.reason = anonymous(bundle.seen.reason);
+  }
+
+  int runs() const { return runs_; }
+  /// Whether it ended before it was done.
+  bool was_over() const { return was_over_; }
+
+ private:
+  double left_s() const { return request_->time_s - request_->seconds(); }
+  bool is_over() const { return Interruption::came() || left_s() <= 0; }
+
+  /// A hang must be waited for in full, or it is none.
+  int limit_s() const {
+    if (hangs_) return hang_limit_s_;
+    return std::min(request_->step_limit_s(), std::max(1, static_cast<int>(std::ceil(left_s()))));
+  }
+
+  bool fails(Bundle& bundle) {
+    const ScratchFolder folder;
+    try {
+      // Of the larger case; they need not have the size of this one.
+      if (!judges_.empty()) bundle.expected.clear(), bundle.bounds.clear();
+      write_case(folder.path(), bundle);
+      ++runs_;
+      return is_wrong(folder.path(), bundle) && !Interruption::came() &&
+             fault_of(bundle.seen) == fault_;
+    } catch (const BadArgument&) {  // no case: too large, or a launch that its kernel refuses
+      return false;
+    }
+  }
+
+  /// Whether it was seen to fail, and how: that is in the bundle then.
+  bool is_wrong(const std::string& folder, Bundle& bundle) {
+    if (!judges_.empty()) return judges_.find_wrong({"", device_}, folder, limit_s(), bundle);
+    const ScratchFolder log;
+    const CaseRun run = try_case(device_, folder, limit_s(), {log.path(), "", 0});
+    if (run.cannot || run.seen.right()) return false;
+    bundle.seen = run.seen;
+    return true;
+  }
+
+  const ShrinkRequest* request_;
+  Judges judges_;
+  std::string device_, fault_;
+  bool hangs_ = false, was_over_ = false;
+  int hang_limit_s_, tries_ = 1, runs_ = 0;
+};
+
+// ---- what is said ----
 
 /// What is said, and the exit code, where there is nothing to shrink; as `clam replay` has it.
 int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
@@ -44,12 +209,9 @@ int refuse(Cli& cli, const ShrinkRequest& request, const Bundle& recorded,
   }
   cli.out.line(fmt::format("{}  {}: {}", bad ? cli.out.red(verdict) : cli.out.green(verdict),
                            request.folder, reason));
-  cli.out.json({{"clam_shrink", 1},
-                {"version", CLAM_VERSION},
-                {"from", request.folder},
-                {"bundle", nullptr},
-                {"verdict", verdict},
-                {"reason", reason}});
+  cli.out.report(
+      "clam_shrink",
+      {{"from", request.folder}, {"bundle", nullptr}, {"verdict", verdict}, {"reason", reason}});
   return bad ? kCheckFailed : kFine;
 }
 
@@ -85,16 +247,14 @@ void print(Output& out, const ShrinkRequest& request, const Bundle& small, const
     out.line(find_blame(small, proof, hash_of_files(small, request.target)).sentence);
   }
   out.line(
-      fmt::format("{} run{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
+      fmt::format("{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "
                   "./a.out",
-                  runner.runs(), runner.runs() == 1 ? "" : "s", request.seconds(), request.target));
+                  counted(runner.runs(), "run"), request.seconds(), request.target));
 }
 
 json report_of(const ShrinkRequest& request, const Bundle& from, const Bundle& small,
                const Reproduction& found, const Runner& runner) {
-  return {{"clam_shrink", 1},
-          {"version", CLAM_VERSION},
-          {"from", request.folder},
+  return {{"from", request.folder},
           {"bundle", request.target},
           {"verdict", from.seen.right() ? "fails now" : "still fails"},
           {"problem", {{"from", from.problem}, {"to", small.problem}}},
@@ -155,18 +315,17 @@ bool single_file(const ShrinkRequest& request, const std::string& folder, Bundle
 }
 
 /// The same files on every other driver; not what was interrupted there.
-void prove(Cli& cli, const ShrinkRequest& request, const DeviceEntry& entry,
+void prove(Cli& cli, const ShrinkRequest& request, const LocalDevice& device,
            const std::string& folder, const Bundle& small) {
   if (!request.proof || Interruption::came()) return;
-  prove_elsewhere(cli, entry, folder, small, small.limit_s, Interruption::came);
+  prove_elsewhere(cli, device, folder, small, small.limit_s);
   if (Interruption::came()) fs::remove(fs::path(folder) / "proof.json");
 }
 
 /// Those that say what is right, where a wrong result is of no problem of clam's.
-Judges judges_for(const ShrinkRequest& request, const DeviceEntry& entry, const DeviceInfo& facts,
-                  const Bundle& small) {
+Judges judges_for(const ShrinkRequest& request, const LocalDevice& device, const Bundle& small) {
   if (!small.seen.first_wrong || problem_of(small)) return {};
-  return {request.with,   facts.platform,         {"", device_id(entry)},
+  return {request.with,   device.facts.platform,  {"", device.id()},
           request.folder, request.step_limit_s(), small};
 }
 
@@ -190,11 +349,10 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   check_target(request);
   const Interruption interruption;
   StagedFolder folder(request.target, request.force);
-  const DeviceEntry entry = select_device(cli.device);
-  const DeviceInfo facts = query_device(entry.device);
-  cli.out.line("device " + device_title(entry, facts));
+  const LocalDevice device = chosen_device(cli);
+  cli.out.line("device " + device.title());
   cli.out.progress("does it fail here?");
-  const Reproduction found = reproduce(request, device_id(entry), from);
+  const Reproduction found = reproduce(request, device.id(), from);
   if (found.wrong == 0 && Interruption::came()) {
     throw BadArgument("interrupted before it failed here, so nothing is written");
   }
@@ -213,9 +371,9 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
                              small.limit_s));
   }
   check_commands("--with", request.with);
-  const Judges judges = judges_for(request, entry, facts, small);
+  const Judges judges = judges_for(request, device, small);
   if (!judges.empty()) small.given.clear();  // it is of this size
-  Runner runner(request, device_id(entry), found, small.limit_s, judges);
+  Runner runner(request, device.id(), found, small.limit_s, judges);
   Shrinking shrinking(
       small, [&](Bundle& bundle) { return runner.still_fails(bundle); },
       [&](const std::string& step) {
@@ -223,10 +381,10 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
       },
       [&] { return runner.over(); });
   search(cli, shrinking, runner, judges, from, small);
-  small.device = facts;
+  small.device = device.facts;
   runner.write(folder.path(), small);
   small.recorded = recording_date();
-  prove(cli, request, entry, folder.path(), small);
+  prove(cli, request, device, folder.path(), small);
   const bool in_one = single_file(request, folder.path(), small);
   finish_case(folder.path(), small, in_one);
   for (const std::string& command : request.with) {
@@ -236,7 +394,7 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   }
   folder.publish();
   print(cli.out, request, small, runner);
-  cli.out.json(report_of(request, from, small, found, runner));
+  cli.out.report("clam_shrink", report_of(request, from, small, found, runner));
   return kFine;
 }
 

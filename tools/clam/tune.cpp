@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -27,9 +26,6 @@
 
 namespace clam::cli {
 namespace {
-
-namespace fs = std::filesystem;
-using nlohmann::json;
 
 struct TuneRequest {
   std::vector<std::string> words;
@@ -135,18 +131,17 @@ class Tuner {
   Tuner(Cli& cli, const TuneRequest& request)
       : cli_(cli),
         request_(request),
-        entry_(select_device(cli.device)),
-        device_(query_device(entry_.device)),
+        here_(chosen_device(cli)),
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(request.budget_s))) {
-    request_.measuring.device = device_id(entry_);
+    request_.measuring.device = here_.id();
     make_folder(request_.target);
     make_folder(request_.state);
     if (!request_.exported.empty()) make_folder((fs::path(request_.exported) / "rows").string());
     lock_ = tune::locked((fs::path(request_.state) / "device").string());
   }
 
-  std::string title() const { return device_title(entry_, device_); }
+  std::string title() const { return here_.title(); }
   bool is_over() const { return Interruption::came() || Clock::now() > end_; }
 
   Tuning tune(const Problem& problem, const std::string& which) {
@@ -163,7 +158,7 @@ class Tuner {
 
   /// When the queue is flushed, for plans to come. Once for a driver, unless it is asked for again.
   json tune_launches() {
-    TunedFlush row = tuned_flush(device_, 0, 0);
+    TunedFlush row = tuned_flush(here_.facts, 0, 0);
     for (const TunedFlush& known : read_table(table_file(row.gpu, request_.target)).launches) {
       if (key_of(known) != key_of(row) || request_.again) continue;
       if (!request_.exported.empty()) keep(known, &TunedTable::launches, exported_tables());
@@ -187,13 +182,13 @@ class Tuner {
  private:
   void search(const std::string& which, Tuning& tuning) {
     const Problem& problem = tuning.problem;
-    const std::vector<tune::Candidate> candidates = tune::candidates(problem, device_);
-    const tune::StateKey key{device_.name, device_.driver_version,
-                             kernels_of(problem, device_, candidates, files_), problem.text()};
+    const std::vector<tune::Candidate> candidates = tune::candidates(problem, here_.facts);
+    const tune::StateKey key{here_.facts.name, here_.facts.driver_version,
+                             kernels_of(problem, here_.facts, candidates, files_), problem.text()};
     tune::State state((fs::path(request_.state) / tune::state_file_name(key)).string(), key);
     if (!state.note().empty()) cli_.out.note(state.note());
     if (request_.again) state.measure_anew(true);
-    tune::Measuring measuring(problem, device_, request_.measuring);
+    tune::Measuring measuring(problem, here_.facts, request_.measuring);
     tune::SearchOptions options;
     options.all = request_.all;
     options.stop = [this] { return is_over(); };
@@ -211,7 +206,8 @@ class Tuner {
 
   TunedRow row_of(const Tuning& tuning, const tune::Measuring& measuring) const {
     const tune::Candidate& best = tuning.found.best;
-    TunedRow row = tuned_row(make_plan(tuning.problem, device_, best.options()), best.tile, files_);
+    TunedRow row =
+        tuned_row(make_plan(tuning.problem, here_.facts, best.options()), best.tile, files_);
     row.us = tuning.found.us;
     row.share = measuring.floor_us() / row.us;
     row.date = today();
@@ -240,8 +236,7 @@ class Tuner {
 
   Cli& cli_;
   TuneRequest request_;
-  DeviceEntry entry_;
-  DeviceInfo device_;
+  LocalDevice here_;
   KernelFiles files_ = KernelFiles::from_environment();
   Clock::time_point end_;
   std::shared_ptr<void> lock_;  ///< one search at a time: others would disturb its times
@@ -307,7 +302,7 @@ int run_tune(Cli& cli, TuneRequest request) {
     tunings.push_back(tuner.tune(problem, which));
     print(cli.out, tunings.back());
   }
-  json report{{"clam_tune", 1}, {"version", CLAM_VERSION}, {"results", json::array()}};
+  json report{{"results", json::array()}};
   if (!launches.is_null()) report["launches"] = launches;
   std::vector<tune::RankedTime> times;
   int best = 0;
@@ -325,7 +320,7 @@ int run_tune(Cli& cli, TuneRequest request) {
     cli.out.line(fmt::format("{} of {} problems tuned, in {}; plans take it with CLAM_TUNED_DIR={}",
                              best, problems.size(), request.target, request.target));
   }
-  cli.out.json(report);
+  cli.out.report("clam_tune", report);
   return best > 0 ? kFine : kNothingRan;
 }
 

@@ -9,11 +9,10 @@
 
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
-#include "clam/kernels.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
-#include "record_failure.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "verify_graph.hpp"
 
@@ -22,9 +21,7 @@ namespace {
 
 std::vector<std::string> words_of(const Session& session, const VerifyRequest& request,
                                   const VerifyRow& row, const std::string& file) {
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(),
-               {"--device", session.device_id(), "--quiet", "--json", file, "verify", row.text});
+  std::vector<std::string> words = child_words(session.device_id(), {"verify", row.text}, file);
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -37,7 +34,7 @@ std::vector<std::string> words_of(const Session& session, const VerifyRequest& r
   return words;
 }
 
-Verification verification_of(const nlohmann::json& set) {
+Verification verification_of(const json& set) {
   Verification verification;
   verification.data_set = set.at("data_set").get<std::string>();
   for (const auto& [name, verdict] : set.at("outputs").items()) {
@@ -53,15 +50,15 @@ void end(VerifyRow& row, Status status, const std::string& reason) {
 }
 
 /// A row as its JSON in a report says it; the inverse of row_json. Throws BadArgument.
-void take_result(const nlohmann::json& json, VerifyRow& row) {
+void take_result(const json& result, VerifyRow& row) {
   try {
-    row.status = status_of(json.at("status").get<std::string>());
-    row.reason = json.at("reason").get<std::string>();
-    row.variant = json.at("variant").get<std::string>();
-    for (const nlohmann::json& set : json.at("sets")) {
+    row.status = status_of(result.at("status").get<std::string>());
+    row.reason = result.at("reason").get<std::string>();
+    row.variant = result.at("variant").get<std::string>();
+    for (const json& set : result.at("sets")) {
       row.sets.push_back(verification_of(set));
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const json::exception& error) {
     throw BadArgument(std::string("this is no row of a report: ") + error.what());
   }
 }
@@ -77,7 +74,7 @@ void run_row_isolated(const Session& session, const VerifyRequest& request, Veri
     return end(row, Status::error, *misfortune);
   }
   try {
-    take_result(nlohmann::json::parse(read_file(file)).at("results").at(0), row);
+    take_result(json::parse(read_file(file)).at("results").at(0), row);
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr
     end(row, Status::error,
         fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
@@ -164,17 +161,14 @@ struct Totals {
   }
 };
 
-nlohmann::json report(Session& session, const VerifyRequest& request,
-                      const std::vector<VerifyRow>& rows, const std::optional<GraphCheck>& graph) {
-  const Totals totals(rows, graph);
-  nlohmann::json report = session.json();
-  report["clam_verify"] = 1;
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Totals, passed, failed, skipped, not_run)
+
+json report(Session& session, const VerifyRequest& request, const std::vector<VerifyRow>& rows,
+            const std::optional<GraphCheck>& graph, const Totals& totals) {
+  json report = session.json();
   if (!request.gpu.empty()) report["planned_for"] = gpu_named(request.gpu).key;
-  report["passed"] = totals.passed;
-  report["failed"] = totals.failed;
-  report["skipped"] = totals.skipped;
-  report["not_run"] = totals.not_run;
-  report["results"] = nlohmann::json::array();
+  report.update(json(totals));
+  report["results"] = json::array();
   for (const VerifyRow& row : rows) report["results"].push_back(row_json(session, request, row));
   if (graph) report["graph"] = graph->json(session);
   return report;
@@ -190,6 +184,46 @@ void run_rows(Cli& cli, Session& session, const VerifyRequest& request,
     run_row(session, request, rows[i]);
     print_row(cli.out, session, request, rows[i]);
     if (session.runtime().tainted()) break;  // nothing that follows could be trusted
+  }
+}
+
+/// The data set of a row that failed; empty where none was seen to.
+std::string failed_set(const VerifyRequest& request, const VerifyRow& row) {
+  for (const Verification& each : row.sets) {
+    if (!each.pass() && !is_only_blind(each)) return each.data_set;
+  }
+  return request.set == "all" ? "" : request.set;
+}
+
+/// Each row, and each node of the graph on what it was given, that failed. `planned_for`: where
+/// --gpu named a Mali.
+void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<VerifyRow>& rows,
+                     const GraphCheck* graph, const DeviceInfo* planned_for) {
+  Failure common;
+  common.seed = request.seed;
+  common.limit_s = request.limit_s;
+  common.planned_for = planned_for;
+  if (planned_for) common.planned_as = fmt::format("Mali-{}", gpu_named(request.gpu).model);
+  for (const VerifyRow& row : rows) {
+    if (row.status != Status::fail && row.status != Status::error) continue;
+    Failure failure = common;
+    failure.problem = row.text;
+    failure.variant = row.variant;
+    failure.tile = request.tile;
+    failure.data_set = failed_set(request, row);
+    record_failure(cli, request.record_failures, failure);
+  }
+  const GraphRun* run = graph ? graph->result() : nullptr;
+  if (!run) return;
+  for (const NodeVerdict& verdict : graph->nodes()) {
+    if (verdict.status != Status::fail || !verdict.result) continue;  // nor all nodes together
+    Failure failure = common;
+    failure.name = verdict.node;
+    failure.problem = verdict.problem;
+    failure.variant = verdict.result->variant;
+    failure.inputs = inputs_of(graph->graph(), graph->graph().node(verdict.node),
+                               run->chained ? run->device : run->reference);
+    record_failure(cli, request.record_failures, failure);
   }
 }
 
@@ -238,7 +272,7 @@ int run_verify(Cli& cli, VerifyRequest& request) {
   const Totals totals(rows, graph);
   const std::string unsupported = graph ? graph->unsupported() : "";
   cli.out.line(totals.text() + (unsupported.empty() ? "" : "; " + unsupported));
-  cli.out.json(report(session, request, rows, graph));
+  cli.out.report("clam_verify", report(session, request, rows, graph, totals));
   return totals.code();
 }
 

@@ -166,7 +166,7 @@ std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
   }
   if (!request.dump.empty()) {
     std::error_code error;
-    std::filesystem::create_directories(request.dump, error);
+    fs::create_directories(request.dump, error);
     require_writable(request.dump + "/x.npy");
   }
   return check;

@@ -227,14 +227,13 @@ void print_row(Output& out, const Session& session, const VerifyRequest& request
   out.text(line_text(out, row) + (plain ? "" : details(session, request, row)));
 }
 
-nlohmann::json row_json(const Session& session, const VerifyRequest& request,
-                        const VerifyRow& row) {
-  nlohmann::json sets = nlohmann::json::array();
+json row_json(const Session& session, const VerifyRequest& request, const VerifyRow& row) {
+  json sets = json::array();
   for (const Verification& each : row.sets) {
     sets.push_back({{"data_set", each.data_set},
                     {"pass", each.pass()},
                     {"reason", each.reason()},
-                    {"fault", each.fault ? nlohmann::json(*each.fault) : nlohmann::json()},
+                    {"fault", each.fault ? json(*each.fault) : json()},
                     {"outputs", each.outputs},
                     {"repeat", repeat_command(session, request, row, each.data_set)}});
   }

@@ -82,6 +82,6 @@ void conclude(VerifyRow& row);
 
 void print_row(Output& out, const Session& session, const VerifyRequest& request,
                const VerifyRow& row);
-nlohmann::json row_json(const Session& session, const VerifyRequest& request, const VerifyRow& row);
+json row_json(const Session& session, const VerifyRequest& request, const VerifyRow& row);
 
 }  // namespace clam::cli

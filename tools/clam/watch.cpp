@@ -17,20 +17,258 @@
 #include <thread>
 
 #include "clam/error.hpp"
-#include "cli.hpp"
+#include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
-#include "recordings.hpp"
+#include "process/scratch_folder.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "watch/recorded.hpp"
 
 namespace clam::cli {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Written, bundle, problem, seen)
-
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
+struct WatchRequest {
+  std::vector<std::string> words;  ///< the program with its arguments
+  std::string kernel, target;
+  std::int64_t launch = 0, limit = std::int64_t{1} << 30;
+  int hang_s = 10;
+  bool distinct = false, check = false;
+  bool layer = false;             ///< of the ICD loader, not preloaded
+  std::vector<std::string> with;  ///< of --check: commands that run a program on another driver
+};
+
+struct Written {
+  std::string bundle, problem, seen;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Written, bundle, problem, seen)
+
+// ---- the launches that the library writes ----
+
+constexpr int kCheckLimit_s = 60;
+
+/// Its name alone: arguments may name people and their folders.
+std::string program_name(const WatchRequest& request) {
+  return fs::path(request.words[0]).filename().string();
+}
+
+/// The place in the bundle's own program that a person looks for first.
+std::string from_where(const Bundle& bundle) {
+  return bundle.callers.empty() ? "" : ", launched from " + bundle.callers.front();
+}
+
+/// The first driver that gives something else, and what; empty: none does.
+std::string difference(const Judged& judged) {
+  for (std::size_t i = 0; i < judged.answers.size(); ++i) {
+    const Seen& seen = judged.judgement.seen[i];
+    if (judged.answers[i].cannot || seen.right()) continue;
+    const std::string& platform = judged.answers[i].device.platform;
+    const bool is_known = judged.judgement.decided || seen.outcome != Seen::Outcome::wrong;
+    return is_known ? fmt::format("{} on {}: {}", name(seen.outcome), platform, seen.reason)
+                    : fmt::format("{} gives something else: {}", platform, seen.reason);
+  }
+  return "";
+}
+
+/// Why no second driver has a result.
+std::string why(const Judged& judged) {
+  for (std::size_t i = judged.has_recorded ? 1 : 0; i < judged.answers.size(); ++i) {
+    const Answer& answer = judged.answers[i];
+    if (answer.has_outputs()) return "the second driver is the same as the first";
+    return answer.device.name + ": " + (answer.cannot ? *answer.cannot : answer.seen.text());
+  }
+  return "there is no second driver: name one with --with \"tools/with-driver pocl\", or install "
+         "Oclgrind";
+}
+
+/// Makes bundles of the folders that the library writes into `raw`. With --check each is first held
+/// against a second driver, while the program waits, and only those that differ become bundles.
+class Recordings {
+ public:
+  Recordings(Cli& cli, const WatchRequest& request, std::string raw)
+      : cli_(cli), request_(request), raw_(std::move(raw)) {}
+  ~Recordings() {
+    std::error_code ignored;  // the bundles of the end have it, too
+    if (!hung_bundle_.empty()) fs::remove_all(hung_bundle_, ignored);
+  }
+  Recordings(const Recordings&) = delete;
+  Recordings& operator=(const Recordings&) = delete;
+
+  /// To be called again and again while the program runs. A launch that has not ended for long is
+  /// written: whoever then ends this program has its bundle.
+  void look() {
+    std::error_code error;
+    const auto changed = fs::last_write_time(raw_, error);
+    const auto now = std::chrono::steady_clock::now();
+    if (changed != changed_) changed_at_ = now;
+    changed_ = changed;
+    // A change may come within the tick of the last one. In a large folder the rest is skipped.
+    const bool is_settled = now - changed_at_ > std::chrono::seconds(1);
+    const bool is_waiting = !in_flight_.empty() && hung_ != in_flight_;
+    if (is_settled && !is_waiting && !request_.check) return;
+    each_recorded([this](const watch::Recorded& each) { look_at(each); });
+  }
+
+  /// After the program's end.
+  void finish() {
+    each_recorded([this](const watch::Recorded& each) {
+      request_.check && !each.in_flight ? check(each) : write(each);
+    });
+  }
+
+  const std::vector<Written>& written() const { return written_; }
+  /// How many launches were held against a second driver.
+  int checked() const { return checked_; }
+  /// "2 bundles recorded, not judged"
+  std::string summary() const {
+    if (request_.check) {
+      const std::string checked =
+          fmt::format("{} checked, {} differ{}", counted(checked_, "launch", "es"), differ_,
+                      differ_ == 1 ? "s" : "");
+      return unchecked_ == 0 ? checked : fmt::format("{}, {} not checked", checked, unchecked_);
+    }
+    return counted(written_.size(), "bundle") + " recorded, not judged";
+  }
+
+ private:
+  /// What it throws is a note.
+  void each_recorded(const std::function<void(const watch::Recorded&)>& act) {
+    for (const watch::Recorded& each : watch::find_recorded(raw_)) {
+      try {
+        act(each);
+      } catch (const std::exception& error) {  // it may end meanwhile; the others are looked at
+        cli_.out.note(error.what());
+      }
+    }
+  }
+
+  void look_at(const watch::Recorded& each) {
+    if (!each.in_flight) {
+      if (request_.check) check(each);
+    } else if (each.folder != in_flight_) {
+      in_flight_ = each.folder;
+      since_ = std::chrono::steady_clock::now();
+    } else if (hung_ != in_flight_ &&
+               std::chrono::steady_clock::now() - since_ > std::chrono::seconds(request_.hang_s)) {
+      hung_ = in_flight_;
+      write_hung(each);
+    }
+  }
+
+  void write_hung(const watch::Recorded& each) {
+    Bundle bundle = read(each);
+    bundle.seen.outcome = Seen::Outcome::hung;
+    bundle.seen.reason = fmt::format("it has not ended for {} s", request_.hang_s);
+    hung_bundle_ = (fs::path(request_.target) / ("in-flight-" + bundle.variant)).string();
+    publish(hung_bundle_, bundle);
+    cli_.out.notice(fmt::format("kernel {} has not ended for {} s; it is in {}", bundle.variant,
+                                request_.hang_s, hung_bundle_));
+  }
+
+  void write(const watch::Recorded& each) {
+    Bundle bundle = read(each);
+    bundle.callers = watch::callers_of(each);
+    if (each.in_flight && each.folder == hung_) bundle.seen.outcome = Seen::Outcome::hung;
+    const std::string folder = next_folder(bundle);
+    publish(folder, bundle);
+    written_.push_back({folder, bundle.problem + from_where(bundle), bundle.seen_text()});
+  }
+
+  /// The folder goes in any case: the program waits for that.
+  void check(const watch::Recorded& each) {
+    try {
+      compare(each);
+    } catch (const std::exception& error) {
+      cli_.out.note(error.what());
+    }
+    std::error_code ignored;
+    fs::remove_all(each.folder, ignored);
+  }
+
+  // ---- against a second driver ----
+
+  void compare(const watch::Recorded& each) {
+    Bundle bundle = read(each);
+    const ScratchFolder scratch;
+    write_case(scratch.path(), bundle);
+    const std::vector<Driver> seconds = second_drivers(bundle.device);
+    Judged judged = put_before(seconds, bundle, scratch.path(), {}, kCheckLimit_s);
+    const auto is_second = [&](const Answer& answer) {
+      return answer.has_outputs() && !same_driver(answer.device, bundle.device);
+    };
+    const auto others = judged.answers.begin() + (judged.has_recorded ? 1 : 0);
+    if (std::none_of(others, judged.answers.end(), is_second)) {
+      ++unchecked_;
+      return cli_.out.note(
+          fmt::format("kernel {} is not checked: {}", bundle.variant, why(judged)));
+    }
+    ++checked_;
+    // Of two that differ, a third says which one is wrong.
+    if (!judged.judgement.decided && seconds[0].simulator.empty()) {
+      ask_more(simulators(), bundle, scratch.path(), {}, kCheckLimit_s, judged);
+    }
+    const std::string different = difference(judged);
+    if (different.empty()) return;
+    ++differ_;
+    const bool decided = judged.judgement.decided;
+    if (decided) bundle = with_verdict(bundle, judged);
+    if (!decided)
+      bundle.noted += fmt::format(" Two drivers differ: {}. `clam judge` asks more.", different);
+    bundle.callers = watch::callers_of(each);
+    const std::string folder = next_folder(bundle);
+    publish(folder, bundle, decided ? &judged : nullptr);
+    if (differ_ == 1) {
+      cli_.out.notice(fmt::format("kernel {}{}: {}; it is in {}", bundle.variant,
+                                  from_where(bundle), different, folder));
+    }
+    written_.push_back({folder, bundle.problem + from_where(bundle), different});
+  }
+
+  Bundle read(const watch::Recorded& each) {
+    return watch::read_recorded(each, program_name(request_), devices());
+  }
+
+  void publish(const std::string& folder, Bundle& bundle, const Judged* judged = nullptr) {
+    bundle.recorded = recording_date();
+    StagedFolder staged(folder, true);
+    write_case(staged.path(), bundle);
+    if (judged) write_proof(staged.path(), proof_of(bundle, *judged, staged.path()));
+    finish_case(staged.path(), bundle, false);
+    staged.publish();
+  }
+
+  std::string next_folder(const Bundle& bundle) const {
+    return (fs::path(request_.target) /
+            fmt::format("{:03}-{}", written_.size() + 1, bundle.variant))
+        .string();
+  }
+
+  const std::vector<DeviceInfo>& devices() {
+    if (!devices_.empty()) return devices_;
+    for (const DeviceEntry& entry : list_devices()) devices_.push_back(query_device(entry.device));
+    return devices_;
+  }
+
+  std::vector<Driver> second_drivers(const DeviceInfo& first) const {
+    if (!request_.with.empty()) return drivers_through(request_.with);
+    const std::vector<Driver> here = drivers_here(first.platform);
+    return here.empty() ? simulators() : here;
+  }
+
+  Cli& cli_;
+  const WatchRequest& request_;
+  std::string raw_;
+  fs::file_time_type changed_{};
+  std::chrono::steady_clock::time_point changed_at_{};
+  std::vector<DeviceInfo> devices_;
+  std::vector<Written> written_;
+  int checked_ = 0, unchecked_ = 0, differ_ = 0;
+
+  std::string in_flight_, hung_, hung_bundle_;  ///< folders; hung_: it had not ended for long
+  std::chrono::steady_clock::time_point since_;
+};
+
+// ---- the program ----
 
 constexpr int kPatience = 250;  // looks, 5 s, until a program that is asked to end is ended
 
@@ -176,11 +414,9 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   }
   if (code != 0) end += fmt::format("; the program ended with {}", code);
   cli.out.line(end);
-  cli.out.json({{"clam_watch", 1},
-                {"version", CLAM_VERSION},
-                {"program", code},
-                {"checked", recordings.checked()},
-                {"bundles", recordings.written()}});
+  cli.out.report(
+      "clam_watch",
+      {{"program", code}, {"checked", recordings.checked()}, {"bundles", recordings.written()}});
   if (nothing) return kNothingRan;
   const bool bad = code != 0 || (request.check && !recordings.written().empty());
   return bad ? kCheckFailed : kFine;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// shrink_judges.hpp - the drivers that say what is right in a smaller case, where no reference
-// does.
+// shrink_oracles.hpp - who says what is right in a smaller case of `clam shrink`: other drivers, or
+// the reference in a process of its own.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "drivers.hpp"
+#include "shrink/making.hpp"
 
 namespace clam::cli {
 
+/// The drivers that say what is right in a smaller case, where no reference does.
 class Judges {
  public:
   Judges() = default;
@@ -38,5 +41,12 @@ class Judges {
   std::string why_none_;
   bool is_reported_ = true, is_infinite_ = true;  ///< of the whole case; until then anything may be
 };
+
+/// A reference may take minutes: as expect_here in another process of this program, which is ended
+/// once `over` holds.
+Expecting expect_apart(std::function<bool()> over);
+
+/// What that process does with the question in `folder`.
+int serve_reference(Cli& cli, const std::string& folder);
 
 }  // namespace clam::cli

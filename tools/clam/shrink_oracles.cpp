@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: MIT
-#include "shrink_judges.hpp"
+#include "shrink_oracles.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
 
+#include "check/npy.hpp"
+#include "check/op_proof.hpp"
+#include "clam/error.hpp"
+#include "process/process.hpp"
 #include "process/scratch_folder.hpp"
+#include "runtime/atomic_file.hpp"
+
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp)
+}  // namespace clam
 
 namespace clam::cli {
 namespace {
+
+// ---- judges ----
 
 constexpr int kNudgesOfJudges = 1;
 
@@ -31,7 +44,57 @@ void ask_for_no_optimisation(Bundle& bundle) {
   }
 }
 
+// ---- a reference apart ----
+
+constexpr const char* kQuestion = "question.json";
+
+void ask(const std::string& folder, const Problem& problem, const Tensors& inputs,
+         const ReferenceOptions& options, const Bundle& bundle) {
+  const json question{
+      {"problem", problem.text()}, {"options", options}, {"plan", to_json(*bundle.plan)}};
+  write_file(path_in(folder, kQuestion), question.dump());
+  for (const auto& [name, tensor] : inputs) write_npy(path_in(folder, name + ".npy"), tensor);
+}
+
+/// What it printed, once it has ended; whether it did before the search was over.
+bool await_end(Process& process, const std::function<bool()>& over, std::string& said) {
+  constexpr std::chrono::milliseconds kPause(50);
+  for (std::string line;;) {
+    process.wait_for_output(kPause);
+    const Process::Read read = process.read_line(line, std::chrono::milliseconds(0));
+    if (read == Process::Read::end) return true;
+    if (over()) return false;
+    if (read == Process::Read::line) said += line + "\n";
+  }
+}
+
+void take_answer(const std::string& folder, Bundle& bundle) {
+  bundle.expected.clear();
+  bundle.bounds.clear();
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    const std::string expected = path_in(folder, spec.name + ".expected.npy"),
+                      bound = path_in(folder, spec.name + ".bound.npy");
+    if (fs::exists(expected)) bundle.expected[spec.name] = read_npy(expected);
+    if (fs::exists(bound)) bundle.bounds[spec.name] = read_npy(bound);
+  }
+}
+
+Bundle answer(const std::string& folder) {
+  const json question = json::parse(read_file(path_in(folder, kQuestion)));
+  const Problem problem = Problem::parse(question.at("problem").get<std::string>());
+  Tensors inputs;
+  for (const TensorSpec& spec : problem.tensors()) {
+    if (spec.role == Role::input) inputs[spec.name] = read_npy(path_in(folder, spec.name + ".npy"));
+  }
+  Bundle bundle;
+  bundle.plan = plan_from_json(question.at("plan"));
+  expect_here(problem, inputs, question.at("options").get<ReferenceOptions>(), bundle);
+  return bundle;
+}
+
 }  // namespace
+
+// ---- judges ----
 
 Judges::Judges(const std::vector<std::string>& with, const std::string& platform,
                const Driver& here, const std::string& folder, int limit_s, const Bundle& whole) {
@@ -103,6 +166,41 @@ bool Judges::is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> an
   write_case(folder.path(), plain);
   answers[0] = ask(judge_of_all, folder.path(), plain, limit_s, 0);
   return answers[0].has_outputs() && judge(bundle, answers, answers[1].runs[0]).seen[0].right();
+}
+
+// ---- a reference apart ----
+
+Expecting expect_apart(std::function<bool()> over) {
+  return [over = std::move(over)](const Problem& problem, const Tensors& inputs,
+                                  const ReferenceOptions& options, Bundle& bundle) {
+    const ScratchFolder folder;
+    ask(folder.path(), problem, inputs, options, bundle);
+    Process process(child_words("", {"shrink", folder.path(), "--reference-only"}), {},
+                    Process::Errors::own);
+    std::string said;
+    if (!await_end(process, over, said)) {
+      throw Unsupported("its reference takes longer than there is time");
+    }
+    const int code = process.wait();
+    const json answered = json::parse(said, nullptr, false);
+    if (!answered.is_object()) {
+      throw Unsupported("its reference gave nothing, and ended with " + std::to_string(code));
+    }
+    if (answered.contains("refused")) {
+      throw BadArgument(answered.at("refused").get<std::string>());
+    }
+    take_answer(folder.path(), bundle);
+  };
+}
+
+int serve_reference(Cli& cli, const std::string& folder) {
+  try {
+    write_tensors(folder, answer(folder));
+    cli.out.json(json::object());
+  } catch (const std::exception& error) {
+    cli.out.json({{"refused", error.what()}});
+  }
+  return kFine;
 }
 
 }  // namespace clam::cli
