@@ -196,8 +196,11 @@ void expect_figure(const Cut& cut, std::string_view name, double count) {
 
 UnitTable::UnitTable(std::initializer_list<Row> rows) {
   for (const Row& row : rows) {
-    for (const std::string_view name : split(row.names, ' ')) {
-      if (!name.empty()) units_.emplace(name, row.unit);
+    for (const std::string_view word : split(row.words, ' ')) {
+      const std::string stem(word.substr(0, word.find('.') + 1));
+      for (const std::string_view type : split(word.substr(stem.size()), ',')) {
+        units_.emplace(stem + std::string(type), row.unit);
+      }
     }
   }
 }
