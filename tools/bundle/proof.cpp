@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "clam/kernels.hpp"
 #include "process/shell_quoted.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -118,10 +118,7 @@ std::string table(const Bundle& bundle, const Proof& proof, const std::string& f
 
 /// The name of a file as a shell takes it.
 std::string as_word(const std::string& file) {
-  const bool plain = std::all_of(file.begin(), file.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-  });
-  return plain ? file : shell_quoted(file);
+  return std::all_of(file.begin(), file.end(), is_plain) ? file : shell_quoted(file);
 }
 
 /// What the simulator said, as it said it.

@@ -10,6 +10,7 @@
 #include "last_words.hpp"
 #include "proof.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -119,10 +120,6 @@ std::string launches_text(const Bundle& bundle) {
 
 /// What a file of a bundle is, by its name.
 std::string about(const std::string& file) {
-  const auto ends = [&](const std::string& ending) {
-    return file.size() >= ending.size() &&
-           file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
-  };
   if (file == "replay.c") return "the program above; its tables say what is launched";
   if (file == "case.json") return "the case as clam reads it, and what was seen";
   if (file == "plan.json") return "the launches with their arguments, as clam reads them";
@@ -132,11 +129,11 @@ std::string about(const std::string& file) {
   if (file == "build.log") return "what the compiler said";
   if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
-  if (ends(".expected.npy")) return "what is right";
-  if (ends(".given.npy")) return "what the driver gave where it was recorded";
-  if (ends(".bound.npy")) return "how far off each element may be";
-  if (ends(".npy")) return "input, or what an output holds before the launches";
-  if (ends(".bin")) return "the program binary that the driver gave";
+  if (ends_with(file, ".expected.npy")) return "what is right";
+  if (ends_with(file, ".given.npy")) return "what the driver gave where it was recorded";
+  if (ends_with(file, ".bound.npy")) return "how far off each element may be";
+  if (ends_with(file, ".npy")) return "input, or what an output holds before the launches";
+  if (ends_with(file, ".bin")) return "the program binary that the driver gave";
   return "kernels, byte for byte";
 }
 

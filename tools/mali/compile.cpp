@@ -20,7 +20,7 @@
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
 #include "runtime/words.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {
@@ -262,7 +262,7 @@ class Run {
 
   /// After "failed" the log follows; of it the first error is kept.
   bool read_end(Process& process, const std::string& line, Transcript& transcript) {
-    if (line.size() >= 3 && line.substr(line.size() - 3) == " ok") return true;
+    if (ends_with(line, " ok")) return true;
     std::string error, log;
     while (process.read_line(log, options_.patience) == Process::Read::line &&
            log != "clam: log end") {

@@ -12,7 +12,7 @@
 #include "clam/op.hpp"
 #include "listing_parts.hpp"
 #include "runtime/text.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "clam/error.hpp"
 #include "listing_parts.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "clam/error.hpp"
 #include "listing_parts.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {
@@ -44,10 +45,6 @@ const UnitTable& units() {
       {Unit::control, "NOP BRANCHZ BARRIER"},
   };
   return table;
-}
-
-bool ends_with(std::string_view text, std::string_view tail) {
-  return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
 }
 
 /// What va_perf.c counts, in its own terms: arithmetic on 64 bits takes a unit twice, and branches
