@@ -145,11 +145,14 @@ std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs)
 
 /// What the process printed since its last job began, read apart.
 struct Transcript {
-  std::string dump;                             ///< of the shader that is being printed
-  std::map<std::string, std::string> listings;  ///< by kernel; the last of a name counts
-  std::map<std::string, int> printed;           ///< how often, by kernel
-  std::string last_words;                       ///< the last line that belongs to no listing
-  std::string unread;                           ///< why a listing could not be read
+  struct Listing {
+    std::string text;
+    int times = 0;  ///< that it was printed; the last time counts
+  };
+  std::string dump;                         ///< of the shader that is being printed
+  std::map<std::string, Listing> listings;  ///< by kernel
+  std::string last_words;                   ///< the last line that belongs to no listing
+  std::string unread;                       ///< why a listing could not be read
 
   /// A compiler prints each kernel twice; the one without a global offset comes last.
   void add(const std::string& line) {
@@ -160,27 +163,26 @@ struct Transcript {
     if (!ends_listing(line)) return;
     try {
       const std::string text = essence(dump);
-      const std::string kernel = parse_listing(text).kernel;
-      listings[kernel] = text;
-      ++printed[kernel];
+      Listing& listing = listings[parse_listing(text).kernel];
+      listing.text = text;
+      ++listing.times;
     } catch (const BadArgument& error) {
       unread = error.what();
     }
     dump.clear();
   }
 
-  /// The compiler was through with the kernel before whatever happened then: a driver that runs
-  /// nothing may stumble over the constants of a program that is compiled.
-  bool has_whole(const std::string& kernel) const {
-    const auto found = printed.find(kernel);
-    return found != printed.end() && found->second >= 2;
+  /// Gives a kernel its listing, if it was printed so often and is understood.
+  bool give(KernelCode& code, int times) const {
+    const auto found = listings.find(code.kernel);
+    return found != listings.end() && found->second.times >= times &&
+           Cache::take_listing(found->second.text, code);
   }
 };
 
 void conclude(const Job& job, const Transcript& transcript, bool built) {
   for (KernelCode* code : job.kernels) {
-    const auto found = transcript.listings.find(code->kernel);
-    if (found != transcript.listings.end() && Cache::take_listing(found->second, *code)) continue;
+    if (transcript.give(*code, 1)) continue;
     code->status = built ? Status::unread : Status::refused;
     code->reason = !built ? "it does not build: " + transcript.last_words
                    : transcript.unread.empty()
@@ -205,8 +207,7 @@ class Run {
   struct Loss {
     Status status;
     std::string reason;
-    int code = 0;       ///< how the process ended
-    std::string words;  ///< the last that it said
+    int code = 0;  ///< how the process ended
   };
 
   void run_process() {
@@ -239,7 +240,7 @@ class Run {
     const Loss loss = loss_of(process, read, patience, transcript);
     if (in_job) return lose(loss, transcript);
     if (any_done) return;
-    if (loss.code == 77) throw Unsupported(loss.words);
+    if (loss.code == 77) throw Unsupported(transcript.last_words);
     throw DeviceError(
         fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
   }
@@ -247,9 +248,8 @@ class Run {
   Loss loss_of(Process& process, Process::Read read, std::chrono::seconds patience,
                const Transcript& transcript) {
     if (read == Process::Read::nothing) {
-      const std::string reason =
-          fmt::format("nothing came from the compiler for {} s", patience.count());
-      return {Status::hung, reason, 0, ""};
+      return {Status::hung,
+              fmt::format("nothing came from the compiler for {} s", patience.count())};
     }
     const int code = process.wait();
     const std::string& words = transcript.last_words;
@@ -257,7 +257,7 @@ class Run {
         code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
     return {Status::crashed,
             fmt::format("the compiler ended with {}{}{}", end, words.empty() ? "" : ": ", words),
-            code, words};
+            code};
   }
 
   /// After "failed" the log follows; of it the first error is kept.
@@ -292,8 +292,9 @@ class Run {
     jobs_.pop_front();
     std::vector<KernelCode*> suspects;
     for (KernelCode* code : job.kernels) {
-      const bool whole = transcript.has_whole(code->kernel) &&
-                         Cache::take_listing(transcript.listings.at(code->kernel), *code);
+      // The compiler was through with it before whatever happened then: a driver that runs nothing
+      // may stumble over the constants of a program that is compiled.
+      const bool whole = transcript.give(*code, 2);
       if (whole) on_done_(*code);
       if (!whole) suspects.push_back(code);
     }
