@@ -7,6 +7,7 @@
 
 #include "check/op_proof.hpp"
 #include "proof.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -20,11 +21,8 @@ bool related(const DeviceInfo& a, const DeviceInfo& b) { return a.platform == b.
 
 /// The name of OpenCL's error, "CL_OUT_OF_RESOURCES"; empty where there is none.
 std::string status_in(const std::string& reason) {
-  const std::size_t at = reason.find("CL_");
-  if (at == reason.npos) return "";
-  const auto ends = [](unsigned char c) { return !std::isalnum(c) && c != '_'; };
-  return {reason.begin() + static_cast<std::ptrdiff_t>(at),
-          std::find_if(reason.begin() + static_cast<std::ptrdiff_t>(at), reason.end(), ends)};
+  const std::string status = reason.substr(std::min(reason.find("CL_"), reason.size()));
+  return {status.begin(), std::find_if_not(status.begin(), status.end(), is_word)};
 }
 
 /// Whether a driver failed as the recorded one did: the same outcome, of errors the same one. The

@@ -5,9 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string_view>
 
@@ -15,6 +13,7 @@
 #include "check/verify.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -30,8 +29,7 @@ std::size_t end_of_file_name(std::string_view path) {
   constexpr std::string_view kEnding = ".cl";
   for (std::size_t at = path.size(); (at = path.rfind(kEnding, at - 1)) != path.npos && at > 1;) {
     const std::size_t end = at + kEnding.size();
-    const auto behind = static_cast<unsigned char>(end < path.size() ? path[end] : ' ');
-    if (!std::isalnum(behind) && behind != '_') return end;
+    if (end == path.size() || !is_word(path[end])) return end;
   }
   return 0;
 }
@@ -78,11 +76,10 @@ struct BuildRecord {
   }
   void write(const std::string& folder) const {
     if (folder.empty()) return;
-    const std::filesystem::path path(folder);
-    write_file((path / "build.log").string(), log);
+    write_file(path_in(folder, "build.log"), log);
     for (std::size_t i = 0; i < binaries.size(); ++i) {
       if (binaries[i].empty()) continue;
-      write_file((path / fmt::format("program-{}.bin", i + 1)).string(), binaries[i]);
+      write_file(path_in(folder, fmt::format("program-{}.bin", i + 1)), binaries[i]);
     }
   }
 };

@@ -62,10 +62,10 @@ std::string seen_text(const Bundle& bundle) {
 
 /// The last words of a driver that ended the process.
 std::string last_words(const Bundle& bundle, const std::string& folder) {
-  const fs::path log = fs::path(folder) / "driver.log";
+  const std::string log = path_in(folder, "driver.log");
   if (bundle.seen.outcome != Seen::Outcome::crashed || !fs::exists(log)) return "";
   std::string text;
-  for (const std::string& line : last_lines(read_file(log.string()))) text += "    " + line + "\n";
+  for (const std::string& line : last_lines(read_file(log))) text += "    " + line + "\n";
   if (text.empty()) return "";
   return "\nThe driver printed (driver.log has all of it):\n\n" + text;
 }
@@ -86,7 +86,7 @@ std::string expected_text(const Bundle& bundle) {
 /// How a compiler of a board is asked without the board.
 std::string offline_text(const Bundle& bundle, const std::string& folder) {
   if (!bundle.build_only()) return "";
-  const bool listed = fs::exists(fs::path(folder) / "listing.txt");
+  const bool listed = fs::exists(path_in(folder, "listing.txt"));
   return fmt::format(
       "\n## Without the board\n\nArm's offline compiler, malioc of Arm Performance Studio{}{}:\n\n"
       "```\nmalioc --opencl {}\nmalioc -c Mali-G610 --opencl {}\n```\n\n"

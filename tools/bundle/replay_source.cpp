@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 
 #include "bundle.hpp"
@@ -179,8 +178,7 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
   }
   const auto add = [&](const auto& tensors, const char* ending) {
     for (const auto& [name, tensor] : tensors) {
-      const std::string bytes =
-          read_file((std::filesystem::path(folder) / (name + ending)).string());
+      const std::string bytes = read_file(path_in(folder, name + ending));
       total += bytes.size();
       if (total > kMostSingleFile) continue;
       tables += bytes_table(++number, bytes);

@@ -34,6 +34,13 @@ void nudge(HostTensor& tensor, std::int64_t i) {
 /// Half a step of the dtype at 1.
 double half_step(Dtype dtype) { return dtype == Dtype::f16 ? 0x1p-11 : 0x1p-24; }
 
+double lower_median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 /// The median of the sizes of what is neither 0 nor infinite; outliers do not move it.
 double median_size(const HostTensor& tensor) {
   std::vector<double> sizes;
@@ -41,10 +48,7 @@ double median_size(const HostTensor& tensor) {
     const double size = std::fabs(tensor.get(i));
     if (std::isfinite(size) && size > 0) sizes.push_back(size);
   }
-  if (sizes.empty()) return 0;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>((sizes.size() - 1) / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  return *middle;
+  return lower_median(std::move(sizes));
 }
 
 /// What nudges change of an element on one driver.
@@ -62,12 +66,6 @@ double change(const Answer& answer, const std::string& name, std::int64_t i) {
     most = std::max(most, std::fabs(a - b));
   }
   return most;
-}
-
-double lower_median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) / 2];
 }
 
 bool asks_for_less(const Bundle& bundle) {

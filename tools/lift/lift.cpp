@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <sstream>
 
 #include "bundle/case.hpp"
@@ -127,10 +126,9 @@ bool take_usual_data(Bundle& bundle) {
 }
 
 void write_lifted(const std::string& folder, const Bundle& bundle) {
-  const std::filesystem::path path(folder);
-  for (const auto& [file, text] : bundle.kernels) write_file((path / file).string(), text);
-  write_file((path / "launches.h").string(), header_of(bundle));
-  write_file((path / "host.c").string(), embedded_lift().front().text);
+  for (const auto& [file, text] : bundle.kernels) write_file(path_in(folder, file), text);
+  write_file(path_in(folder, "launches.h"), header_of(bundle));
+  write_file(path_in(folder, "host.c"), embedded_lift().front().text);
   write_tensors(folder, bundle);
 }
 
