@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// api_program.cpp - probes of programs: linked, saved and loaded again, and what they print.
+// api_program.cpp - probes of programs: linked, saved and loaded again, and what they print; and of
+// a process's end, where what they leave behind is the point, and the parent process sees whether
+// it ends well.
 #include <fmt/core.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -170,13 +172,38 @@ ProbeResult printf_silent(const Stage& stage) {
   return bug(fmt::format("'{}' came on standard output, not '{}'", text.substr(0, 80), kExpected));
 }
 
+// ---- the end of the process ----
+
+// Made before any driver is loaded, so destroyed after the driver's own objects, as the programs of
+// runtimes that keep them in globals are.
+cl::Program kept_until_exit;
+
+ProbeResult late_release(const Stage& stage) {
+  cl::Program program(stage.context, std::string(kAddOne));
+  program.build({stage.device}, "");
+  const std::string wrong = stage.run_add_one(program);
+  kept_until_exit = program;
+  return judged(wrong);
+}
+
+/// Nothing is released: context, queue and kernel live when the process ends.
+ProbeResult never_exits(const Stage& stage) {
+  const auto* kept = new Stage(stage.probe, stage.device);
+  const auto* counts = new cl::Buffer(kept->zeros(kCounts));
+  const auto* kernel = new cl::Kernel(kept->add_one(*counts));
+  kept->queue.enqueueNDRangeKernel(*kernel, cl::NullRange, kCounts, kCounts);
+  return judged(wrong_count(kept->read(*counts, kCounts), 1));
+}
+
 }  // namespace
 
 std::vector<CodeProbe> program_probes() {
   return {{"link-program", link_program},
           {"binary-reload", binary_reload},
           {"binary-before-kernel", binary_before_kernel},
-          {"printf-silent", printf_silent}};
+          {"printf-silent", printf_silent},
+          {"late-release", late_release},
+          {"never-exits", never_exits}};
 }
 
 }  // namespace clam
