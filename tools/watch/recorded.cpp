@@ -10,9 +10,11 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "bundle/case.hpp"
+#include "bundle/bundle.hpp"
 #include "clam/error.hpp"
+#include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
 #include "stand_alone.hpp"
 
@@ -165,6 +167,48 @@ void take_tensors(const Recorded& recorded, Bundle& bundle) {
   }
 }
 
+// ---- callers, as a person reads them ----
+
+/// A path may name a person.
+std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+/// Of a package of Python's, or of text that it made; the program's own come behind.
+bool is_of_a_package(const json& call) {
+  const std::string file = call.value("file", "");
+  return file.find("/dist-packages/") != file.npos || file.find("/site-packages/") != file.npos ||
+         file.compare(0, 1, "<") == 0;
+}
+
+std::string python_line(const json& call) {
+  return fmt::format("{}:{} in {}", file_name(call.at("file").get<std::string>()),
+                     call.at("line").get<int>(), call.at("function").get<std::string>());
+}
+
+/// The line of a place in a program that was built with -g, by addr2line of the binutils:
+/// "forward\n/home/me/model.cpp:41".
+std::string source_line(const std::string& path, std::int64_t offset) {
+  constexpr std::chrono::seconds kLimit(20);
+  const std::string addr2line = find_program("addr2line");
+  if (addr2line.empty()) return "";
+  const Fate fate = run_isolated({addr2line, "-Cfe", path, fmt::format("{:#x}", offset)}, kLimit);
+  std::istringstream lines(fate.out);
+  std::string function, place;
+  std::getline(lines, function), std::getline(lines, place);
+  const std::string known = file_name(place.substr(0, place.find(" (")));
+  if (fate.code != 0 || known.empty() || known.find('?') != known.npos) return "";
+  return fmt::format("{} in {}", known, function);
+}
+
+std::string native_line(const json& call) {
+  const std::string path = call.at("path").get<std::string>();
+  const auto offset = call.at("offset").get<std::int64_t>();
+  const std::string line = source_line(path, offset);
+  if (!line.empty()) return line;
+  const std::string function = call.at("function").get<std::string>();
+  return fmt::format("{}+{:#x}{}", file_name(path), offset,
+                     function.empty() ? "" : " in " + function);
+}
+
 }  // namespace
 
 std::vector<Recorded> find_recorded(const std::string& folder) {
@@ -229,6 +273,20 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
   } catch (const json::exception& error) {
     throw BadArgument(recorded.folder + ": " + error.what());
   }
+}
+
+std::vector<std::string> callers_of(const Recorded& recorded) {
+  const json launch = read_launch(recorded.folder);
+  std::vector<std::string> lines;
+  try {
+    for (const json& call : launch.value("callers", json::array())) {
+      if (is_of_a_package(call)) continue;
+      lines.push_back(anonymous(call.contains("line") ? python_line(call) : native_line(call)));
+    }
+  } catch (const json::exception&) {
+    lines.clear();  // it is of another clam
+  }
+  return lines;
 }
 
 }  // namespace clam::watch
