@@ -123,19 +123,15 @@ struct Job {
   KernelSource source;
   std::string options;
   std::vector<KernelCode*> kernels;
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const KernelCode* code : kernels) result.push_back(code->kernel);
-    return result;
-  }
 };
 
 std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs) {
   std::string list;
   for (const Job& job : jobs) {
     const std::string path = folder.file(job.name + ".cl");
-    write_file(path, only_kernels(job.source.text, job.names()));
+    std::vector<std::string> kernels;
+    for (const KernelCode* code : job.kernels) kernels.push_back(code->kernel);
+    write_file(path, only_kernels(job.source.text, kernels));
     list += fmt::format("{}\t{}\t{} {}\n", job.name, path, job.options, job.source.options);
   }
   const std::string path = folder.file("jobs");
