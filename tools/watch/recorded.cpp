@@ -109,11 +109,7 @@ Arg argument_of(const json& argument, const std::vector<TensorSpec>& tensors) {
   if (argument.contains("local_bytes"))
     return LocalArg{argument.at("local_bytes").get<std::int64_t>()};
   if (argument.contains("none")) return NullArg{};
-  const std::string hex = argument.at("bytes").get<std::string>();
-  BytesArg value{std::vector<std::uint8_t>(hex.size() / 2)};
-  for (std::size_t i = 0; i < value.bytes.size(); ++i) {
-    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value.bytes[i], 16);
-  }
+  const BytesArg value{argument.at("bytes").get<std::vector<std::uint8_t>>()};
   const std::string type = argument.at("type").get<std::string>();
   if (value.bytes.size() != 4 || (type != "int" && type != "float")) return value;
   std::int32_t whole = 0;
@@ -154,15 +150,20 @@ DeviceInfo device_of(const json& launch, const std::vector<DeviceInfo>& devices)
   return unknown;
 }
 
-void take_tensors(const Recorded& recorded, Bundle& bundle) {
+void take_tensors(const Recorded& recorded, const json& launch, Bundle& bundle) {
   for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
     const TensorSpec& spec = bundle.plan->tensors[i];
     const auto file = [&](const char* ending) {
       return path_in(recorded.folder, std::to_string(i) + ending);
     };
     bundle.inputs[spec.name] = read_tensor(file(".before"), spec);
-    if (spec.role == Role::output && fs::exists(file(".after"))) {
+    if (spec.role != Role::output) continue;
+    if (fs::exists(file(".after"))) {
       bundle.expected[spec.name] = read_tensor(file(".after"), spec);
+    }
+    const json* argument = argument_in(launch, i);
+    if (argument && is_opaque(argument->at("type").get<std::string>())) {
+      bundle.opaque.push_back(spec.name);
     }
   }
 }
@@ -251,14 +252,7 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     bundle.variant = plan.variant;
     bundle.kernels[launch.file] = source.text;
     bundle.plan = std::move(plan);
-    take_tensors(recorded, bundle);
-    for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
-      const json* argument = argument_in(from, i);
-      const bool is_output = bundle.plan->tensors[i].role == Role::output;
-      if (is_output && argument && is_opaque(argument->at("type").get<std::string>())) {
-        bundle.opaque.push_back(bundle.plan->tensors[i].name);
-      }
-    }
+    take_tensors(recorded, from, bundle);
     const std::string error = path_in(recorded.folder, "error.txt");
     if (recorded.in_flight) {
       bundle.seen.outcome = Seen::Outcome::crashed;
