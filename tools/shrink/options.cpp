@@ -83,39 +83,21 @@ bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
 
 // ---- what changes with the extents ----
 
-/// What the launches say, by what it is of; each once, in order.
-using Said = std::map<std::string, std::string>;
+/// What the launches say, each once and in order, by what it is of: of files' options first, then
+/// of kernels' groups.
+using Said = std::map<std::pair<bool, std::string>, Lines>;
 
-template <class Key, class Text>
-Said said(const Plan& plan, const Key& key, const Text& text) {
-  std::map<std::string, Lines> all;
+Said said(const Plan& plan) {
+  Said all;
+  const auto add = [&](bool is_group, const std::string& of, const std::string& text) {
+    Lines& lines = all[{is_group, of}];
+    if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
+  };
   for (const Launch* launch : launches_of(plan)) {
-    Lines& lines = all[key(*launch)];
-    const std::string line = text(*launch);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    add(false, options_of(launch->file), shown(launch->options));
+    add(true, "group of " + launch->kernel + ":", fmt::format("{}", fmt::join(launch->local, "x")));
   }
-  Said joined;
-  for (const auto& [of, lines] : all) joined[of] = fmt::format("{}", fmt::join(lines, " and "));
-  return joined;
-}
-
-void tell(Shrinking& shrinking, const Said& before, const Said& now) {
-  for (const auto& [of, text] : now) {
-    const auto old = before.find(of);
-    if (old != before.end() && old->second != text) shrinking.changed(of, old->second, text);
-  }
-}
-
-Said options_said(const Plan& plan) {
-  return said(
-      plan, [](const Launch& launch) { return options_of(launch.file); },
-      [](const Launch& launch) { return shown(launch.options); });
-}
-
-Said groups_said(const Plan& plan) {
-  return said(
-      plan, [](const Launch& launch) { return "group of " + launch.kernel + ":"; },
-      [](const Launch& launch) { return fmt::format("{}", fmt::join(launch.local, "x")); });
+  return all;
 }
 
 // ---- what the text says of an option ----
@@ -197,9 +179,15 @@ bool only_loosens(const std::string& word, const std::string& text) {
 }  // namespace
 
 void tell_changes(Shrinking& shrinking, const Bundle& before) {
-  const Plan &old = *before.plan, now = *shrinking.smallest().plan;
-  tell(shrinking, options_said(old), options_said(now));
-  tell(shrinking, groups_said(old), groups_said(now));
+  const auto joined = [](const Lines& lines) {
+    return fmt::format("{}", fmt::join(lines, " and "));
+  };
+  const Said old = said(*before.plan);
+  for (const auto& [of, lines] : said(*shrinking.smallest().plan)) {
+    const auto then = old.find(of);
+    if (then == old.end() || then->second == lines) continue;
+    shrinking.changed(of.second, joined(then->second), joined(lines));
+  }
 }
 
 bool shrink_options(Shrinking& shrinking, bool all) {
