@@ -13,7 +13,6 @@
 #include "check/compare.hpp"
 #include "check/verify.hpp"
 #include "clam/error.hpp"
-#include "clam/kernels.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tokens/letters.hpp"
 

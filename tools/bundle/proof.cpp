@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "process/shell_quoted.hpp"

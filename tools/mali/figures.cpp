@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <tuple>
-#include <vector>
 
 #include "check/manifest.hpp"
 #include "clam/error.hpp"

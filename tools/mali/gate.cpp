@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gate.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // options.cpp - build options that a failure does not need, and whether a kernel file is the same
 // for the compiler without one.
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

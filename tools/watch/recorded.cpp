@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bundle/bundle.hpp"
 #include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"

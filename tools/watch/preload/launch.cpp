@@ -2,7 +2,6 @@
 #include "launch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <stdexcept>
 
