@@ -444,24 +444,22 @@ std::string Compiler::fingerprint(const Program& program, const std::string& ker
 std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
   Cache cache(options_.cache_dir, driver());
   std::vector<KernelCode> codes;
+  std::size_t count = 0;
+  for (const Program& program : programs) count += program.kernels.size();
+  codes.reserve(count);  // jobs point to them
+  std::deque<Job> jobs;
+  int done = 0;
   for (const Program& program : programs) {
+    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
     for (const std::string& kernel : program.kernels) {
       KernelCode& code = codes.emplace_back();
       code.file = program.file;
       code.options = program.options;
       code.kernel = kernel;
       code.fingerprint = fingerprint(program, kernel);
-    }
-  }
-  std::deque<Job> jobs;
-  int done = 0;
-  auto code = codes.begin();
-  for (const Program& program : programs) {
-    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
-    for (std::size_t i = 0; i < program.kernels.size(); ++i, ++code) {
-      const bool known = cache.load(job.source, *code);
+      const bool known = cache.load(job.source, code);
       done += known;
-      if (!known) job.kernels.push_back(&*code);
+      if (!known) job.kernels.push_back(&code);
     }
     if (!job.kernels.empty()) jobs.push_back(std::move(job));
   }

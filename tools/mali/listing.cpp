@@ -32,19 +32,13 @@ std::string_view without_blanks_at_ends(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// The word that a kernel's name is: letters, digits and underscores.
-std::string_view leading_name(std::string_view text) {
-  constexpr const char* kInNames =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  return text.substr(0, text.find_first_not_of(kInNames));
-}
-
 /// The entry's name, or nothing when the line declares no entry.
 std::string_view entry_name(std::string_view line) {
   if (!starts_with(line, kFunction) || line.find(kEntry) == std::string_view::npos) return {};
   line.remove_prefix(kFunction.size());
   if (starts_with(line, kWrapped)) line.remove_prefix(kWrapped.size());
-  return leading_name(line);
+  const auto end = std::find_if_not(line.begin(), line.end(), is_word);
+  return line.substr(0, static_cast<std::size_t>(end - line.begin()));
 }
 
 /// An instruction of Valhall's final listing: three blanks, then a mnemonic. The listings of the

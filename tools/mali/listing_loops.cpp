@@ -279,8 +279,7 @@ Counts executed(const Shader& shader, const std::vector<double>& trips) {
   const Exits exits =
       after_trips(walker.ways({0, static_cast<int>(shader.blocks.size()) - 1, -1}), 1);
   const auto way = exits.find(walker.end());
-  if (way == exits.end())
-    throw BadArgument(fmt::format("kernel '{}': its listing has no way to its end", shader.kernel));
+  if (way == exits.end()) fail(shader, "has no way to its end");
   return way->second;
 }
 
