@@ -212,8 +212,7 @@ std::string proof_text(const Bundle& bundle, const Proof& proof, const std::stri
       "`files` is the beginning of the hash of the files that were run, {}; "
       "`xxh128sum{} | xxh128sum` (Debian's package xxhash) prints it. On another driver or machine "
       "`clam replay FOLDER --add-proof` adds a row.\n",
-      find_blame(bundle, proof, files).sentence, table(bundle, proof, files), reports(proof), files,
-      names);
+      find_blame(bundle, proof, files), table(bundle, proof, files), reports(proof), files, names);
 }
 
 }  // namespace clam
