@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "bundle/case.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
@@ -28,13 +26,7 @@ std::string tables_of(const Bundle& bundle) {
       names.push_back((i == 0 ? launch->kernel + ": " : "") + kernel->args.at(i).name);
     }
   }
-  std::istringstream lines(replay_tables(bundle));
-  std::string text, line;
-  for (std::size_t next = names.size(); std::getline(lines, line); text += line + "\n") {
-    if (next < names.size()) line += "  // " + names[next++];
-    if (line.find(" arguments[]") != line.npos) next = 0;
-  }
-  return text;
+  return replay_tables(bundle, names);
 }
 
 /// How tensors lie in their buffers, a row each as in the table of buffers.
