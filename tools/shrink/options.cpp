@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <sstream>
 
+#include "check/manifest.hpp"
 #include "lift/lines.hpp"
 #include "search.hpp"
 #include "steps.hpp"
@@ -17,20 +17,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Words of build options; -D, -U and -I with the word behind them where they stand alone.
 Lines words_of(const std::string& options) {
-  std::istringstream stream(options);
   Lines words;
-  bool goes_on = false;
-  for (std::string word; stream >> word;) {
-    if (goes_on) {
-      words.back() += " " + word;
-      goes_on = false;
-    } else {
-      words.push_back(word);
-      goes_on = word == "-D" || word == "-U" || word == "-I";
-    }
-  }
+  for (const BuildOption& option : build_options(options)) words.push_back(option.word);
   return words;
 }
 
