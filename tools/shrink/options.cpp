@@ -17,77 +17,6 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-Lines words_of(const std::string& options) {
-  Lines words;
-  for (const BuildOption& option : build_options(options)) words.push_back(option.word);
-  return words;
-}
-
-void set_options(Bundle& bundle, const Build& build, const std::string& options) {
-  if (bundle.build_only()) bundle.options = options;
-  if (!bundle.plan) return;
-  for (Launch* launch : launches_of(*bundle.plan)) {
-    if (Build{launch->file, launch->options} == build) launch->options = options;
-  }
-}
-
-/// The words but for those of `may_go` that are not kept.
-std::string options_with(const Lines& words, const Parts& may_go, const Parts& kept) {
-  std::string options;
-  for (std::size_t i = 0, j = 0; i < words.size(); ++i) {
-    const bool asked = j < may_go.size() && may_go[j] == i;
-    const bool stays = !asked || std::binary_search(kept.begin(), kept.end(), j);
-    if (asked) ++j;
-    if (stays) options += (options.empty() ? "" : " ") + words[i];
-  }
-  return options;
-}
-
-std::string shown(const std::string& options) {
-  return options.empty() ? "none" : "'" + options + "'";
-}
-std::string options_of(const std::string& file) { return "options of " + file + ":"; }
-
-bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
-  const Bundle whole = shrinking.smallest();
-  const std::string& text = whole.kernels.at(build.file);
-  const Lines words = words_of(build.options);
-  Parts may_go;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (all || changes_nothing(words[i], build.options, text)) may_go.push_back(i);
-  }
-  std::string now = build.options;
-  needed(may_go.size(), [&](const Parts& kept) {
-    if (shrinking.over()) return false;
-    const std::string options = options_with(words, may_go, kept);
-    Bundle less = whole;
-    set_options(less, build, options);
-    if (!shrinking.take(less, options_of(build.file), shown(now), shown(options))) return false;
-    now = options;
-    return true;
-  });
-  return now != build.options;
-}
-
-// ---- what changes with the extents ----
-
-/// What the launches say, each once and in order, by what it is of: of files' options first, then
-/// of kernels' groups.
-using Said = std::map<std::pair<bool, std::string>, Lines>;
-
-Said said(const Plan& plan) {
-  Said all;
-  const auto add = [&](bool is_group, const std::string& of, const std::string& text) {
-    Lines& lines = all[{is_group, of}];
-    if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
-  };
-  for (const Launch* launch : launches_of(plan)) {
-    add(false, options_of(launch->file), shown(launch->options));
-    add(true, "group of " + launch->kernel + ":", fmt::format("{}", fmt::join(launch->local, "x")));
-  }
-  return all;
-}
-
 // ---- what the text says of an option ----
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
@@ -164,29 +93,9 @@ bool only_loosens(const std::string& word, const std::string& text) {
          text.find("__FINITE_MATH_ONLY__") == text.npos;
 }
 
-}  // namespace
-
-void tell_changes(Shrinking& shrinking, const Bundle& before) {
-  const auto joined = [](const Lines& lines) {
-    return fmt::format("{}", fmt::join(lines, " and "));
-  };
-  const Said old = said(*before.plan);
-  for (const auto& [of, lines] : said(*shrinking.smallest().plan)) {
-    const auto then = old.find(of);
-    if (then == old.end() || then->second == lines) continue;
-    shrinking.changed(of.second, joined(then->second), joined(lines));
-  }
-}
-
-bool shrink_options(Shrinking& shrinking, bool all) {
-  bool smaller = false;
-  all = all || shrinking.smallest().build_only();
-  for (const Build& build : builds_of(shrinking.smallest())) {
-    smaller = shrink_options_of(shrinking, build, all) || smaller;
-  }
-  return smaller;
-}
-
+/// Whether results may be held to the same bounds without this word of the options. A definition
+/// may go only where the text is surely the same for the compiler without it: of a name that
+/// stands nowhere, or of the value that the file gives the name itself where it has none.
 bool changes_nothing(const std::string& word, const std::string& options, const std::string& text) {
   if (word.compare(0, 2, "-D") != 0) return only_loosens(word, text);
   const Tokens definition = all_of(word.substr(2));
@@ -209,6 +118,102 @@ bool changes_nothing(const std::string& word, const std::string& options, const 
                   [](const Tokens& line) { return is_line(line, "include"); }))
     return false;
   return count_of(tokens_of(text), name) == 0 || has_default(lines, name, value);
+}
+
+// ---- what may go ----
+
+Lines words_of(const std::string& options) {
+  Lines words;
+  for (const BuildOption& option : build_options(options)) words.push_back(option.word);
+  return words;
+}
+
+void set_options(Bundle& bundle, const Build& build, const std::string& options) {
+  if (bundle.build_only()) bundle.options = options;
+  if (!bundle.plan) return;
+  for (Launch* launch : launches_of(*bundle.plan)) {
+    if (Build{launch->file, launch->options} == build) launch->options = options;
+  }
+}
+
+/// The words but for those of `may_go` that are not kept.
+std::string options_with(const Lines& words, const Parts& may_go, const Parts& kept) {
+  std::string options;
+  for (std::size_t i = 0, j = 0; i < words.size(); ++i) {
+    const bool asked = j < may_go.size() && may_go[j] == i;
+    const bool stays = !asked || std::binary_search(kept.begin(), kept.end(), j);
+    if (asked) ++j;
+    if (stays) options += (options.empty() ? "" : " ") + words[i];
+  }
+  return options;
+}
+
+std::string shown(const std::string& options) {
+  return options.empty() ? "none" : "'" + options + "'";
+}
+std::string options_of(const std::string& file) { return "options of " + file + ":"; }
+
+bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
+  const Bundle whole = shrinking.smallest();
+  const std::string& text = whole.kernels.at(build.file);
+  const Lines words = words_of(build.options);
+  Parts may_go;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (all || changes_nothing(words[i], build.options, text)) may_go.push_back(i);
+  }
+  std::string now = build.options;
+  needed(may_go.size(), [&](const Parts& kept) {
+    if (shrinking.over()) return false;
+    const std::string options = options_with(words, may_go, kept);
+    Bundle less = whole;
+    set_options(less, build, options);
+    if (!shrinking.take(less, options_of(build.file), shown(now), shown(options))) return false;
+    now = options;
+    return true;
+  });
+  return now != build.options;
+}
+
+// ---- what changes with the extents ----
+
+/// What the launches say, each once and in order, by what it is of: of files' options first, then
+/// of kernels' groups.
+using Said = std::map<std::pair<bool, std::string>, Lines>;
+
+Said said(const Plan& plan) {
+  Said all;
+  const auto add = [&](bool is_group, const std::string& of, const std::string& text) {
+    Lines& lines = all[{is_group, of}];
+    if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
+  };
+  for (const Launch* launch : launches_of(plan)) {
+    add(false, options_of(launch->file), shown(launch->options));
+    add(true, "group of " + launch->kernel + ":", fmt::format("{}", fmt::join(launch->local, "x")));
+  }
+  return all;
+}
+
+}  // namespace
+
+void tell_changes(Shrinking& shrinking, const Bundle& before) {
+  const auto joined = [](const Lines& lines) {
+    return fmt::format("{}", fmt::join(lines, " and "));
+  };
+  const Said old = said(*before.plan);
+  for (const auto& [of, lines] : said(*shrinking.smallest().plan)) {
+    const auto then = old.find(of);
+    if (then == old.end() || then->second == lines) continue;
+    shrinking.changed(of.second, joined(then->second), joined(lines));
+  }
+}
+
+bool shrink_options(Shrinking& shrinking, bool all) {
+  bool smaller = false;
+  all = all || shrinking.smallest().build_only();
+  for (const Build& build : builds_of(shrinking.smallest())) {
+    smaller = shrink_options_of(shrinking, build, all) || smaller;
+  }
+  return smaller;
 }
 
 }  // namespace clam
