@@ -307,9 +307,12 @@ std::vector<BuildOption> build_options(const std::string& options) {
   std::vector<BuildOption> all;
   std::istringstream words(options);
   for (BuildOption option; words >> option.word; all.push_back(option)) {
-    const std::size_t equals = option.word.find('=');
-    option.name = option.is_define() ? option.word.substr(2, equals - 2) : "";
-    option.value = equals == option.word.npos ? "1" : option.word.substr(equals + 1);
+    const bool goes_on = option.word == "-D" || option.word == "-U" || option.word == "-I";
+    std::string rest = option.word.substr(std::min<std::size_t>(option.word.size(), 2));
+    if (goes_on && words >> rest) option.word += " " + rest;
+    const std::size_t equals = rest.find('=');
+    option.name = option.is_define() ? rest.substr(0, equals) : "";
+    option.value = equals == rest.npos ? "1" : rest.substr(equals + 1);
   }
   return all;
 }

@@ -18,7 +18,8 @@ namespace clam {
 /// the needs that are formulas. Empty if all agree.
 Reason contradiction(const FileTags& tags, const Plan& plan, const Launch& launch);
 
-/// A word of build options. Of "-DNAME=VALUE" it has the name and the value, of "-DNAME" 1.
+/// A word of build options; -D, -U and -I have the word behind them where they stand alone. Of
+/// "-DNAME=VALUE" it has the name and the value, of "-DNAME" 1.
 struct BuildOption {
   std::string word, name, value;
   bool is_define() const { return word.compare(0, 2, "-D") == 0; }

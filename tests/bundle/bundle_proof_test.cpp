@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Guilt = Blame::Guilt;
 
 constexpr const char* kFiles = "0123456789abcdef";
 const std::string kScanInPlace = CLAM_SOURCE_DIR "/tests/tools/probes/gvc-inplace-scan/plan.json";
@@ -55,6 +54,19 @@ ProofRow simulated(std::vector<std::string> report) {
   return made;
 }
 
+enum class Guilt { nobody, unknown, driver, kernel };
+
+/// Whom the sentence of a verdict accuses.
+Guilt guilt_of(const std::string& sentence) {
+  if (contains(sentence, "probably wrong")) return Guilt::kernel;
+  if (sentence.rfind("The kernel is probably right", 0) == 0) return Guilt::driver;
+  for (const char* words :
+       {"The result is right where it", "The result was recorded, not judged"}) {
+    if (sentence.rfind(words, 0) == 0) return Guilt::nobody;
+  }
+  return Guilt::unknown;
+}
+
 void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Guilt guilt,
                     const std::string& words, int one_in = 1) {
   Bundle bundle;
@@ -63,9 +75,9 @@ void expect_verdict(const Seen& recorded, const std::vector<ProofRow>& rows, Gui
   bundle.device = row("the board", {}).device;
   Proof proof;
   for (const ProofRow& each : rows) proof.add(each);
-  const Blame blame = find_blame(bundle, proof, kFiles);
-  EXPECT_EQ(static_cast<int>(blame.guilt), static_cast<int>(guilt)) << blame.sentence;
-  EXPECT_TRUE(contains(blame.sentence, words)) << blame.sentence;
+  const std::string blame = find_blame(bundle, proof, kFiles);
+  EXPECT_EQ(static_cast<int>(guilt_of(blame)), static_cast<int>(guilt)) << blame;
+  EXPECT_TRUE(contains(blame, words)) << blame;
 }
 
 TEST(bundle_proof, right_elsewhere_is_an_innocent_kernel) {
@@ -211,8 +223,8 @@ TEST(bundle_proof, a_simulator_reports_nothing_only_where_it_ran_to_its_end) {
     Proof proof;
     proof.add(each);
     proof.add(row("a", {}));
-    const Blame blame = find_blame(bundle, proof, kFiles);
-    EXPECT_FALSE(contains(blame.sentence, "reports nothing")) << blame.sentence;
+    const std::string blame = find_blame(bundle, proof, kFiles);
+    EXPECT_FALSE(contains(blame, "reports nothing")) << blame;
   }
   expect_verdict(wrong, {row("a", {}), slow}, Guilt::driver, "right on 1 other driver");
   // What it saw before its time was over.
@@ -231,9 +243,9 @@ TEST(bundle_proof, where_nothing_is_compared_it_says_what_right_means) {
   for (const Seen& recorded : {Seen(), failure(Seen::Outcome::crashed, "signal 11")}) {
     bundle.seen = recorded;
     bundle.expected = scale_bundle().expected;
-    EXPECT_FALSE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+    EXPECT_FALSE(contains(find_blame(bundle, proof, kFiles), words));
     bundle.expected.clear();
-    EXPECT_TRUE(contains(find_blame(bundle, proof, kFiles).sentence, words));
+    EXPECT_TRUE(contains(find_blame(bundle, proof, kFiles), words));
   }
 }
 
@@ -399,9 +411,9 @@ TEST(bundle_proof_device, what_a_driver_makes_of_it_becomes_a_row) {
   // Another kernel under the same name: the row was of other bytes, and is replaced.
   write_file(folder.file("case/scale.cl"), std::string(kScaleSource) + "// changed\n");
   const Bundle changed = read_bundle(folder.file("case"));
-  const Blame blame = find_blame(changed, read_proof(folder.file("case")),
-                                 hash_of_files(changed, folder.file("case")));
-  EXPECT_TRUE(contains(blame.sentence, "no other driver")) << blame.sentence;
+  const std::string blame = find_blame(changed, read_proof(folder.file("case")),
+                                       hash_of_files(changed, folder.file("case")));
+  EXPECT_TRUE(contains(blame, "no other driver")) << blame;
 }
 
 TEST(bundle_proof_device, a_planted_fault_is_wrong_on_all) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,11 +13,10 @@
 #include <vector>
 
 #include "bundle.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Of an account's name: "jane.doe", "jane@corp", and those of other alphabets.
 bool is_name(char c) {

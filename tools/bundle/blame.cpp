@@ -7,11 +7,11 @@
 
 #include "check/op_proof.hpp"
 #include "proof.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
 
-using Guilt = Blame::Guilt;
 using Outcome = Seen::Outcome;
 using Rows = std::vector<const ProofRow*>;
 
@@ -20,11 +20,8 @@ bool related(const DeviceInfo& a, const DeviceInfo& b) { return a.platform == b.
 
 /// The name of OpenCL's error, "CL_OUT_OF_RESOURCES"; empty where there is none.
 std::string status_in(const std::string& reason) {
-  const std::size_t at = reason.find("CL_");
-  if (at == reason.npos) return "";
-  const auto ends = [](unsigned char c) { return !std::isalnum(c) && c != '_'; };
-  return {reason.begin() + static_cast<std::ptrdiff_t>(at),
-          std::find_if(reason.begin() + static_cast<std::ptrdiff_t>(at), reason.end(), ends)};
+  const std::string status = reason.substr(std::min(reason.find("CL_"), reason.size()));
+  return {status.begin(), std::find_if_not(status.begin(), status.end(), is_word)};
 }
 
 /// Whether a driver failed as the recorded one did: the same outcome, of errors the same one. The
@@ -155,78 +152,70 @@ std::string capitalised(std::string text) {
 
 // ---- verdicts ----
 
-Blame blame_when_right(const Bundle& bundle, const Count& found) {
+std::string blame_when_right(const Bundle& bundle, const Count& found) {
   if (found.reported) {
-    return {Guilt::kernel,
-            "The result is right, but the kernel is probably wrong: the simulator "
-            "Oclgrind reports faults in it"};
+    return "The result is right, but the kernel is probably wrong: the simulator Oclgrind reports "
+           "faults in it";
   }
   for (const Tally* tally : {&found.others, &found.relatives}) {
     const ProofRow* failed = tally->failed();
     if (!failed) continue;
     if (!bundle.judged) {
-      return {Guilt::unknown, fmt::format("{} gives another result, and nobody has judged which is "
-                                          "right",
-                                          failed->device.name)};
+      return failed->device.name + " gives another result, and nobody has judged which is right";
     }
-    return {Guilt::unknown,
-            fmt::format("The result is right on the recording device, but the outcome on {} is {}: "
-                        "record the case there",
-                        failed->device.name, name(failed->seen.outcome))};
+    return fmt::format(
+        "The result is right on the recording device, but the outcome on {} is {}: record the case "
+        "there",
+        failed->device.name, name(failed->seen.outcome));
   }
   const std::size_t right = found.others.right.size();
-  return {Guilt::nobody,
-          (bundle.judged ? "The result is right where it was recorded"
-                         : "The result was recorded, not judged") +
-              (right && !bundle.judged ? "; " + drivers(right) + " gave the same bits"
-               : right                 ? ", and on " + drivers(right)
-                                       : "; no other driver has run these files") +
-              remarks(bundle, found)};
+  return (bundle.judged ? "The result is right where it was recorded"
+                        : "The result was recorded, not judged") +
+         (right && !bundle.judged ? "; " + drivers(right) + " gave the same bits"
+          : right                 ? ", and on " + drivers(right)
+                                  : "; no other driver has run these files") +
+         remarks(bundle, found);
 }
 
-Blame blame_of_report(const Tally& others) {
-  return {Guilt::kernel,
-          "The kernel itself is probably wrong: the simulator Oclgrind reports faults in it" +
-              (others.all()
-                   ? fmt::format(" (right on {} of {})", others.right.size(), drivers(others.all()))
-                   : "")};
+std::string blame_of_report(const Tally& others) {
+  const std::string sentence =
+      "The kernel itself is probably wrong: the simulator Oclgrind reports faults in it";
+  if (others.all() == 0) return sentence;
+  return sentence + fmt::format(" (right on {} of {})", others.right.size(), drivers(others.all()));
 }
 
 /// Drivers of other platforms have run it, and some fail in the same way.
-Blame blame_when_alike(const Bundle& bundle, const Tally& others) {
+std::string blame_when_alike(const Bundle& bundle, const Tally& others) {
   const std::string outcome = name(bundle.seen.outcome);
   if (others.alike.size() == others.all()) {
-    return {Guilt::kernel,
-            fmt::format("{} on all, here and on {}: the kernel itself is probably wrong",
-                        capitalised(outcome), drivers(others.all()))};
+    return fmt::format("{} on all, here and on {}: the kernel itself is probably wrong",
+                       capitalised(outcome), drivers(others.all()));
   }
   std::vector<std::string> parts;
   if (!others.right.empty()) parts.push_back(right_text(others));
   parts.push_back(fmt::format("{} on {} too", outcome, others.alike.front()->device.name));
   for (const std::string& part : otherwise_parts(others)) parts.push_back(part);
   if (others.right.empty() && others.seldom.empty()) {
-    return {Guilt::kernel,
-            fmt::format("Right nowhere, {}: the kernel itself is probably wrong", joined(parts))};
+    return fmt::format("Right nowhere, {}: the kernel itself is probably wrong", joined(parts));
   }
-  return {Guilt::unknown, fmt::format("Not known yet: {}; the kernel may be wrong", joined(parts))};
+  return fmt::format("Not known yet: {}; the kernel may be wrong", joined(parts));
 }
 
 /// None fails in the same way. What one of them alone does may be a fault of its own; what half of
 /// them do is a kernel that relies on what OpenCL does not promise, as likely as not.
-Blame blame_when_not_alike(const Tally& others) {
+std::string blame_when_not_alike(const Tally& others) {
   std::vector<std::string> parts = otherwise_parts(others);
   if (!others.right.empty()) parts.insert(parts.begin(), right_text(others));
   if (others.right.empty() && others.seldom.empty() && !others.otherwise.empty()) {
     parts.push_back("right nowhere so far");
   }
   const bool innocent = others.right.size() > others.otherwise.size();
-  return {innocent ? Guilt::driver : Guilt::unknown,
-          (innocent ? "The kernel is probably right: " : "Not known yet: ") + joined(parts)};
+  return (innocent ? "The kernel is probably right: " : "Not known yet: ") + joined(parts);
 }
 
 }  // namespace
 
-Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& files) {
+std::string find_blame(const Bundle& bundle, const Proof& proof, const std::string& files) {
   const Count found = count(bundle, proof, files);
   const Tally& others = found.others;
   if (bundle.seen.right()) return blame_when_right(bundle, found);
@@ -234,12 +223,10 @@ Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& fi
   if (others.all() == 0) {
     std::vector<std::string> parts = relatives_parts(bundle, found.relatives);
     parts.push_back("no other driver has run these files");
-    return {Guilt::unknown, "Not known yet: " + joined(parts)};
+    return "Not known yet: " + joined(parts);
   }
-  Blame blame =
-      others.alike.empty() ? blame_when_not_alike(others) : blame_when_alike(bundle, others);
-  blame.sentence += remarks(bundle, found);
-  return blame;
+  return (others.alike.empty() ? blame_when_not_alike(others) : blame_when_alike(bundle, others)) +
+         remarks(bundle, found);
 }
 
 }  // namespace clam

@@ -14,6 +14,7 @@
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/words.hpp"
+#include "tokens/letters.hpp"
 #include "tokens/tokens.hpp"
 
 namespace clam {
@@ -46,9 +47,7 @@ void require_kernel_names(const Bundle& bundle) {
 /// Names of tensors become names of files.
 void require_plain_names(const Plan& plan) {
   for (const TensorSpec& spec : plan.tensors) {
-    const bool plain = std::all_of(spec.name.begin(), spec.name.end(), [](unsigned char c) {
-      return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-    });
+    const bool plain = std::all_of(spec.name.begin(), spec.name.end(), is_plain);
     if (plain && !spec.name.empty() && spec.name[0] != '.' && spec.name.size() < 100) continue;
     throw BadArgument(
         fmt::format("tensor {}: a bundle has files of this name; use letters, digits and _",

@@ -8,7 +8,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "clam/op.hpp"
@@ -151,8 +150,9 @@ std::vector<std::string> bundles_for(const char* command, const std::vector<std:
 
 /// The C program, with the tables of this bundle, whose other files lie in `folder`.
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file);
-/// Its declarations, and its tables of buffers, arguments and launches, a row a line.
-std::string replay_tables(const Bundle& bundle);
+/// Its declarations, and its tables of buffers, arguments and launches, a row a line; behind the
+/// arguments their names, as many as there are.
+std::string replay_tables(const Bundle& bundle, const std::vector<std::string>& names);
 std::string readme_text(const Bundle& bundle, const std::string& folder, bool single_file);
 /// The device, its loader and kernel driver, clocks, and the kernel log's lines on GPU faults.
 std::string device_text(const DeviceInfo& device);

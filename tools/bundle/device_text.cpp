@@ -14,6 +14,7 @@
 
 #include "bundle.hpp"
 #include "clam/gpu.hpp"
+#include "machine/machine.hpp"
 
 namespace clam {
 namespace {
@@ -36,22 +37,8 @@ constexpr std::array kFaults{"Unhandled Page fault in AS",
                              "Kernel DDK version",
                              "GPU identified as"};
 
-std::string line_of(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
-/// Entries of a folder, sorted; none where there is none.
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+std::string row(const std::string& key, const std::string& text) {
+  return fmt::format("{:<20} {}\n", key + ":", text);
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -71,46 +58,43 @@ std::string libraries_text() {
     }
   }
   std::string text;
-  for (const std::string& path : paths) text += fmt::format("{:<20} {}\n", "library:", path);
+  for (const std::string& path : paths) text += row("library", path);
   for (const char* name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "RUSTICL_ENABLE",
                            "RUSTICL_FEATURES", "PAN_GPU_ID"}) {
     if (const char* value = std::getenv(name)) {
-      text += fmt::format("{:<20} {}={}\n", "environment:", name, value);
+      text += row("environment", std::string(name) + "=" + value);
     }
   }
   return text;
 }
 
-std::string kernel_driver_text() {
+std::string kernel_driver_text(const Machine& machine) {
   utsname system{};
   std::string text;
   if (::uname(&system) == 0) {
-    text =
-        fmt::format("{:<20} {} {} {}\n", "system:", system.sysname, system.release, system.machine);
+    text = row("system", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
   }
-  for (const char* module : {"mali_kbase", "panfrost", "panthor"}) {
-    const fs::path folder = fs::path("/sys/module") / module;
-    std::error_code error;
-    if (!fs::exists(folder, error)) continue;
-    text += fmt::format("{:<20} {} {}\n", "kernel driver:", module, line_of(folder / "version"));
+  for (const std::string module : {"mali_kbase", "panfrost", "panthor"}) {
+    const std::string folder = "/sys/module/" + module;
+    if (!machine.exists(folder)) continue;
+    text += row("kernel driver", module + " " + machine.text(folder + "/version").value_or(""));
   }
-  const std::string gpu = line_of("/sys/class/misc/mali0/device/gpuinfo");
-  if (!gpu.empty()) text += fmt::format("{:<20} {}\n", "gpuinfo:", gpu);
-  return text;
+  const auto gpu = machine.text("/sys/class/misc/mali0/device/gpuinfo");
+  return gpu ? text + row("gpuinfo", *gpu) : text;
 }
 
 /// What does not change while it is looked at: the steps and the governor.
-std::string clocks_text() {
+std::string clocks_text(const Machine& machine) {
   std::string text;
-  for (const fs::path& folder : entries("/sys/class/devfreq")) {
-    const std::string name = folder.filename().string();
+  for (const std::string& folder : machine.matching("/sys/class/devfreq/*")) {
+    const std::string name = fs::path(folder).filename().string();
     if (!holds(name, "gpu") && !holds(name, "mali") && !holds(name, "dmc")) continue;
-    for (const char* file : {"governor", "min_freq", "max_freq", "available_frequencies"}) {
-      const std::string line = line_of(folder / file);
-      if (!line.empty()) text += fmt::format("{:<20} {} {}: {}\n", "clock:", name, file, line);
+    for (const std::string file : {"governor", "min_freq", "max_freq", "available_frequencies"}) {
+      const auto line = machine.text(folder + "/" + file);
+      if (line) text += row("clock", fmt::format("{} {}: {}", name, file, *line));
     }
   }
-  return text.empty() ? fmt::format("{:<20} not shown by this system\n", "clock:") : text;
+  return text.empty() ? row("clock", "not shown by this system") : text;
 }
 
 /// The kernel log, where it may be read.
@@ -139,8 +123,10 @@ std::string fault_lines() {
 }  // namespace
 
 std::string device_text(const DeviceInfo& device) {
-  return fmt::format("{:<20} {}\n", "identity:", identify(device).text()) + to_text(device) +
-         anonymous(libraries_text() + kernel_driver_text() + clocks_text() + fault_lines());
+  const Machine machine;
+  return row("identity", identify(device).text()) + to_text(device) +
+         anonymous(libraries_text() + kernel_driver_text(machine) + clocks_text(machine) +
+                   fault_lines());
 }
 
 }  // namespace clam

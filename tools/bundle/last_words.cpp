@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "last_words.hpp"
 
-#include <cctype>
 #include <sstream>
 
 #include "bundle.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// What stands between `before` and `after`, if it is all `is` and `least` long: where that ends,
 /// `after` with it. 0: it is not.

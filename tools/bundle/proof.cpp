@@ -5,16 +5,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "process/shell_quoted.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -118,10 +117,7 @@ std::string table(const Bundle& bundle, const Proof& proof, const std::string& f
 
 /// The name of a file as a shell takes it.
 std::string as_word(const std::string& file) {
-  const bool plain = std::all_of(file.begin(), file.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-  });
-  return plain ? file : shell_quoted(file);
+  return std::all_of(file.begin(), file.end(), is_plain) ? file : shell_quoted(file);
 }
 
 /// What the simulator said, as it said it.
@@ -216,8 +212,7 @@ std::string proof_text(const Bundle& bundle, const Proof& proof, const std::stri
       "`files` is the beginning of the hash of the files that were run, {}; "
       "`xxh128sum{} | xxh128sum` (Debian's package xxhash) prints it. On another driver or machine "
       "`clam replay FOLDER --add-proof` adds a row.\n",
-      find_blame(bundle, proof, files).sentence, table(bundle, proof, files), reports(proof), files,
-      names);
+      find_blame(bundle, proof, files), table(bundle, proof, files), reports(proof), files, names);
 }
 
 }  // namespace clam

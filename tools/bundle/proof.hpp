@@ -47,16 +47,11 @@ std::string hash_of_files(const Bundle& bundle, const std::string& folder);
 Proof read_proof(const std::string& folder);
 void write_proof(const std::string& folder, const Proof& proof);
 
-/// Who is at fault, as far as the rows with these bytes tell. Only a driver of another platform
-/// that fails in the same way accuses the kernel, and only one that gets it right, in all of
-/// runs_of_proof, absolves it. One that fails differently adds doubt but does not outweigh the
-/// majority; one that refuses the case judges nothing.
-struct Blame {
-  enum class Guilt { nobody, unknown, driver, kernel };
-  Guilt guilt = Guilt::unknown;
-  std::string sentence;
-};
-Blame find_blame(const Bundle& bundle, const Proof& proof, const std::string& files);
+/// A sentence on who is at fault, as far as the rows with these bytes tell. Only a driver of
+/// another platform that fails in the same way accuses the kernel, and only one that gets it right,
+/// in all of runs_of_proof, absolves it. One that fails differently adds doubt but does not
+/// outweigh the majority; one that refuses the case judges nothing.
+std::string find_blame(const Bundle& bundle, const Proof& proof, const std::string& files);
 
 /// The part of the README: verdict, a table of drivers, the simulator's report.
 std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder);

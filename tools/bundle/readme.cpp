@@ -10,6 +10,7 @@
 #include "last_words.hpp"
 #include "proof.hpp"
 #include "runtime/atomic_file.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -61,10 +62,10 @@ std::string seen_text(const Bundle& bundle) {
 
 /// The last words of a driver that ended the process.
 std::string last_words(const Bundle& bundle, const std::string& folder) {
-  const fs::path log = fs::path(folder) / "driver.log";
+  const std::string log = path_in(folder, "driver.log");
   if (bundle.seen.outcome != Seen::Outcome::crashed || !fs::exists(log)) return "";
   std::string text;
-  for (const std::string& line : last_lines(read_file(log.string()))) text += "    " + line + "\n";
+  for (const std::string& line : last_lines(read_file(log))) text += "    " + line + "\n";
   if (text.empty()) return "";
   return "\nThe driver printed (driver.log has all of it):\n\n" + text;
 }
@@ -85,7 +86,7 @@ std::string expected_text(const Bundle& bundle) {
 /// How a compiler of a board is asked without the board.
 std::string offline_text(const Bundle& bundle, const std::string& folder) {
   if (!bundle.build_only()) return "";
-  const bool listed = fs::exists(fs::path(folder) / "listing.txt");
+  const bool listed = fs::exists(path_in(folder, "listing.txt"));
   return fmt::format(
       "\n## Without the board\n\nArm's offline compiler, malioc of Arm Performance Studio{}{}:\n\n"
       "```\nmalioc --opencl {}\nmalioc -c Mali-G610 --opencl {}\n```\n\n"
@@ -119,10 +120,6 @@ std::string launches_text(const Bundle& bundle) {
 
 /// What a file of a bundle is, by its name.
 std::string about(const std::string& file) {
-  const auto ends = [&](const std::string& ending) {
-    return file.size() >= ending.size() &&
-           file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
-  };
   if (file == "replay.c") return "the program above; its tables say what is launched";
   if (file == "case.json") return "the case as clam reads it, and what was seen";
   if (file == "plan.json") return "the launches with their arguments, as clam reads them";
@@ -132,11 +129,11 @@ std::string about(const std::string& file) {
   if (file == "build.log") return "what the compiler said";
   if (file == "proof.json") return "what other drivers made of it, as clam reads it";
   if (file == "device.txt") return "device, driver, libraries, clocks, kernel log";
-  if (ends(".expected.npy")) return "what is right";
-  if (ends(".given.npy")) return "what the driver gave where it was recorded";
-  if (ends(".bound.npy")) return "how far off each element may be";
-  if (ends(".npy")) return "input, or what an output holds before the launches";
-  if (ends(".bin")) return "the program binary that the driver gave";
+  if (ends_with(file, ".expected.npy")) return "what is right";
+  if (ends_with(file, ".given.npy")) return "what the driver gave where it was recorded";
+  if (ends_with(file, ".bound.npy")) return "how far off each element may be";
+  if (ends_with(file, ".npy")) return "input, or what an output holds before the launches";
+  if (ends_with(file, ".bin")) return "the program binary that the driver gave";
   return "kernels, byte for byte";
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 
 #include "bundle.hpp"
@@ -55,11 +54,11 @@ constexpr std::size_t kWidth = 100;
 std::string wrapped(const std::vector<std::string>& rows, std::size_t width = kWidth) {
   std::string text, line = "   ";
   for (const std::string& row : rows) {
-    if (line.size() + row.size() + 2 > width && line.size() > 3) {
+    if (line.size() + row.size() + 1 > width && line.size() > 3) {
       text += line + "\n";
       line = "   ";
     }
-    line += " " + row + ",";
+    line += " " + row;
   }
   return text + line + "\n";
 }
@@ -73,16 +72,16 @@ std::string buffer_table(const Bundle& bundle, std::size_t width) {
         return quoted_or_none(tensors.count(spec.name) ? spec.name + ending : "");
       };
       rows.push_back(fmt::format(
-          "{{{}, {}, {}, {}, {}, {}, {}}}", quoted(spec.name), input ? "INPUT" : "OUTPUT",
+          "{{{}, {}, {}, {}, {}, {}, {}}},", quoted(spec.name), input ? "INPUT" : "OUTPUT",
           type_text(spec.dtype), spec.bytes(), file(bundle.inputs, ".npy"),
           file(bundle.expected, ".expected.npy"), file(bundle.bounds, ".bound.npy")));
     }
     for (const BufferSpec& spec : bundle.plan->buffers) {
       rows.push_back(
-          fmt::format("{{{}, SCRATCH, F32, {}, 0, 0, 0}}", quoted(spec.name), spec.bytes));
+          fmt::format("{{{}, SCRATCH, F32, {}, 0, 0, 0}},", quoted(spec.name), spec.bytes));
     }
   }
-  rows.push_back("{0, SCRATCH, F32, 0, 0, 0, 0}");
+  rows.push_back("{0, SCRATCH, F32, 0, 0, 0, 0},");
   return "static const struct buffer buffers[] = {\n" + wrapped(rows, width) + "};\n";
 }
 
@@ -127,22 +126,27 @@ std::string size_text(const std::array<std::int64_t, 3>& size) {
 }
 
 /// The tables of launches and of their arguments.
-std::string launch_tables(const Bundle& bundle, std::size_t width, std::size_t argument_width) {
+std::string launch_tables(const Bundle& bundle, std::size_t width, std::size_t argument_width,
+                          const std::vector<std::string>& names = {}) {
   std::vector<std::string> arguments, launches;
   if (bundle.build_only()) {
-    launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, {{0, 0, 0}}, 3, 0, 0}}",
+    launches.push_back(fmt::format("{{{}, 0, {}, {{1, 1, 1}}, {{1, 1, 1}}, {{0, 0, 0}}, 3, 0, 0}},",
                                    quoted(bundle.file), quoted(bundle.options)));
   } else {
     for (const Launch* launch : launches_of(*bundle.plan)) {
       launches.push_back(fmt::format(
-          "{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", quoted(launch->file), quoted(launch->kernel),
+          "{{{}, {}, {}, {}, {}, {}, {}, {}, {}}},", quoted(launch->file), quoted(launch->kernel),
           quoted(launch->options), size_text(launch->global), size_text(launch->local),
           size_text(launch->offset), launch->dimensions, arguments.size(), launch->args.size()));
-      for (const Arg& arg : launch->args) arguments.push_back(argument_row(*bundle.plan, arg));
+      for (const Arg& arg : launch->args) {
+        const std::size_t i = arguments.size();
+        arguments.push_back(argument_row(*bundle.plan, arg) + "," +
+                            (i < names.size() ? "  // " + names[i] : ""));
+      }
     }
   }
-  arguments.push_back("{NONE, 0, 0, 0, 0}");
-  launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0}");
+  arguments.push_back("{NONE, 0, 0, 0, 0},");
+  launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},");
   return "static const struct argument arguments[] = {\n" + wrapped(arguments, argument_width) +
          "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";
 }
@@ -164,7 +168,7 @@ std::string lines_table(std::size_t number, const std::string& text) {
 
 std::string bytes_table(std::size_t number, const std::string& bytes) {
   std::vector<std::string> rows;
-  for (const char c : bytes) rows.push_back(std::to_string(static_cast<unsigned char>(c)));
+  for (const char c : bytes) rows.push_back(fmt::format("{},", static_cast<unsigned char>(c)));
   return fmt::format("static const unsigned char bytes_{}[] = {{\n", number) + wrapped(rows) +
          "};\n";
 }
@@ -179,8 +183,7 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
   }
   const auto add = [&](const auto& tensors, const char* ending) {
     for (const auto& [name, tensor] : tensors) {
-      const std::string bytes =
-          read_file((std::filesystem::path(folder) / (name + ending)).string());
+      const std::string bytes = read_file(path_in(folder, name + ending));
       total += bytes.size();
       if (total > kMostSingleFile) continue;
       tables += bytes_table(++number, bytes);
@@ -235,11 +238,11 @@ std::string title_of(const Bundle& bundle) {
 
 }  // namespace
 
-std::string replay_tables(const Bundle& bundle) {
+std::string replay_tables(const Bundle& bundle, const std::vector<std::string>& names) {
   const std::string source(embedded_bundle().front().text);
   const std::size_t begin = source.find("enum type"), end = source.find("// single file: begin");
   return source.substr(begin, end - begin) + "\n" + buffer_table(bundle, 1) +
-         launch_tables(bundle, 1, 1);
+         launch_tables(bundle, 1, 1, names);
 }
 
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file) {

@@ -108,8 +108,7 @@ std::string write_verdict(const std::string& given, const Bundle& bundle, const 
   const Proof proof = proof_of(result, judged, staged.path());
   write_proof(staged.path(), proof);
   finish_case(staged.path(), result, in_one);
-  const std::string blame =
-      find_blame(result, proof, hash_of_files(result, staged.path())).sentence;
+  const std::string blame = find_blame(result, proof, hash_of_files(result, staged.path()));
   staged.publish();
   return blame;
 }

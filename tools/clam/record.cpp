@@ -216,7 +216,7 @@ void print(Output& out, const RecordRequest& request, const Bundle& bundle) {
              (rare ? fmt::format(" (in about one of {} runs)", bundle.one_in) : ""));
   }
   if (request.proof || !proof.rows.empty()) {
-    out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)).sentence);
+    out.line(find_blame(bundle, proof, hash_of_files(bundle, request.target)));
   }
   out.line(
       fmt::format("recorded in {}; there: cc replay.c -lOpenCL -lm && ./a.out", request.target));

@@ -114,7 +114,7 @@ void add_proof(const ReplayRequest& request, const LocalDevice& here, const Bund
   }
   Proof proof = read_proof(row.folder);
   proof.add(proved);
-  row.proof = find_blame(bundle, proof, proved.files).sentence;
+  row.proof = find_blame(bundle, proof, proved.files);
   write_proof(row.folder, proof);
   write_readme(row.folder, bundle);
 }

@@ -244,7 +244,7 @@ void print(Output& out, const ShrinkRequest& request, const Bundle& small, const
                     request.time_s));
   }
   if (const Proof proof = read_proof(request.target); !proof.rows.empty()) {
-    out.line(find_blame(small, proof, hash_of_files(small, request.target)).sentence);
+    out.line(find_blame(small, proof, hash_of_files(small, request.target)));
   }
   out.line(
       fmt::format("{} in {:.0f} s; written to {}; there: cc replay.c -lOpenCL -lm && "

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <sstream>
-
 #include "bundle/case.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
@@ -29,13 +26,7 @@ std::string tables_of(const Bundle& bundle) {
       names.push_back((i == 0 ? launch->kernel + ": " : "") + kernel->args.at(i).name);
     }
   }
-  std::istringstream lines(replay_tables(bundle));
-  std::string text, line;
-  for (std::size_t next = names.size(); std::getline(lines, line); text += line + "\n") {
-    if (next < names.size()) line += "  // " + names[next++];
-    if (line.find(" arguments[]") != line.npos) next = 0;
-  }
-  return text;
+  return replay_tables(bundle, names);
 }
 
 /// How tensors lie in their buffers, a row each as in the table of buffers.
@@ -127,10 +118,9 @@ bool take_usual_data(Bundle& bundle) {
 }
 
 void write_lifted(const std::string& folder, const Bundle& bundle) {
-  const std::filesystem::path path(folder);
-  for (const auto& [file, text] : bundle.kernels) write_file((path / file).string(), text);
-  write_file((path / "launches.h").string(), header_of(bundle));
-  write_file((path / "host.c").string(), embedded_lift().front().text);
+  for (const auto& [file, text] : bundle.kernels) write_file(path_in(folder, file), text);
+  write_file(path_in(folder, "launches.h"), header_of(bundle));
+  write_file(path_in(folder, "host.c"), embedded_lift().front().text);
   write_tensors(folder, bundle);
 }
 

@@ -156,9 +156,8 @@ bool fits(const std::string& name, const std::string& part) {
 
 }  // namespace
 
-std::string defines_of(std::string options, std::string& others) {
+std::string defines_of(const std::string& options, std::string& others) {
   std::string text;
-  for (std::size_t at; (at = options.find("-D ")) != options.npos;) options.erase(at + 2, 1);
   for (const BuildOption& option : build_options(options)) {
     if (option.is_define()) {
       text += "#define " + option.name + " " + option.value + "\n";

@@ -35,7 +35,7 @@ struct TakenLines {
 /// for #error and #include.
 TakenLines taken_lines(const std::string& text);
 /// "#define NAME VALUE" for each -DNAME=VALUE. What else is among the options gets into `others`.
-std::string defines_of(std::string options, std::string& others);
+std::string defines_of(const std::string& options, std::string& others);
 
 /// A definition at the top of a file, or what stands between two.
 struct Piece {

@@ -6,6 +6,7 @@
 #include "dead.hpp"
 #include "expression.hpp"
 #include "lines.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -32,8 +33,6 @@ Macros simple_of(const TakenLines& taken) {
 }
 
 // ---- comments ----
-
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 std::vector<std::string> split(const std::string& text, const std::string& by) {
   std::vector<std::string> parts;
@@ -75,16 +74,16 @@ class Writer {
     std::string text, paragraph;
     bool stays = true, stayed = true, follows = is_first;
     for (const std::string& line : split(before.substr(before[0] == '\n'), "\n")) {
-      if (begins(line, "//") && !begins(line, "//@") && line != "//") {
+      if (starts_with(line, "//") && !starts_with(line, "//@") && line != "//") {
         paragraph += "//" + with_values(line.substr(2)) + "\n";
         stays = stays && is_here(line, is_first);
         continue;
       }
-      if (!paragraph.empty()) stayed = stays && (stayed || !begins(paragraph, "//  "));
+      if (!paragraph.empty()) stayed = stays && (stayed || !starts_with(paragraph, "//  "));
       if (stayed && !paragraph.empty()) text += (follows ? "//\n" : "") + paragraph;
       follows = line == "//" && (follows || (stayed && !paragraph.empty()));
-      if (line.empty() || begins(line, "//@end")) text += "\n";
-      if (begins(line, "//@")) text += tag(line);
+      if (line.empty() || starts_with(line, "//@end")) text += "\n";
+      if (starts_with(line, "//@")) text += tag(line);
       paragraph.clear();
       stays = true;
     }
@@ -108,15 +107,16 @@ class Writer {
 
   /// A tag with numbers for the options, and without the conditions that these decide.
   std::string tag(const std::string& line) const {
-    if (begins(line, "//@needs")) return needs(line.substr(line.find_first_not_of(' ', 8)));
+    if (starts_with(line, "//@needs")) return needs(line.substr(line.find_first_not_of(' ', 8)));
     for (const char* other : {"//@end", "//@shared", "//@define", "//@loop"}) {
-      if (begins(line, other)) return "";
+      if (starts_with(line, other)) return "";
     }
-    std::size_t end = begins(line, "//@null") ? line.rfind(" if ") : line.npos;
-    if (begins(line, "//@layout")) end = line.rfind("; ");
-    if (begins(line, "//@arg")) end = line.rfind("  ");
+    std::size_t end = starts_with(line, "//@null") ? line.rfind(" if ") : line.npos;
+    if (starts_with(line, "//@layout")) end = line.rfind("; ");
+    if (starts_with(line, "//@arg")) end = line.rfind("  ");
     const std::string rest = line.substr(std::min(end, line.size())), own = with_values(rest);
-    const Number holds = begins(rest, " if ") ? value_of(tokens_of(own.substr(4)), {}) : Number();
+    const Number holds =
+        starts_with(rest, " if ") ? value_of(tokens_of(own.substr(4)), {}) : Number();
     if (holds && *holds == 0) return "";
     const bool is_prose = own != rest && rest.find('[') == rest.npos;
     std::string text =
@@ -172,7 +172,8 @@ std::string lifted_text(const std::string& text, const Wanted& wanted, std::stri
     }
   }
   for (const std::string& line : split(text, "\n")) {
-    const std::string name = begins(line, "//@define ") ? tokens_of(line.substr(10))[0].text : "";
+    const std::string name =
+        starts_with(line, "//@define ") ? tokens_of(line.substr(10))[0].text : "";
     if (!name.empty() && simple.count(name) == 0) gone.insert({name, "D" + name});  // -DNAME
   }
   for (const std::string& name : here) gone.erase(name);

@@ -20,7 +20,7 @@
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
 #include "runtime/words.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {
@@ -123,19 +123,15 @@ struct Job {
   KernelSource source;
   std::string options;
   std::vector<KernelCode*> kernels;
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const KernelCode* code : kernels) result.push_back(code->kernel);
-    return result;
-  }
 };
 
 std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs) {
   std::string list;
   for (const Job& job : jobs) {
     const std::string path = folder.file(job.name + ".cl");
-    write_file(path, only_kernels(job.source.text, job.names()));
+    std::vector<std::string> kernels;
+    for (const KernelCode* code : job.kernels) kernels.push_back(code->kernel);
+    write_file(path, only_kernels(job.source.text, kernels));
     list += fmt::format("{}\t{}\t{} {}\n", job.name, path, job.options, job.source.options);
   }
   const std::string path = folder.file("jobs");
@@ -145,11 +141,14 @@ std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs)
 
 /// What the process printed since its last job began, read apart.
 struct Transcript {
-  std::string dump;                             ///< of the shader that is being printed
-  std::map<std::string, std::string> listings;  ///< by kernel; the last of a name counts
-  std::map<std::string, int> printed;           ///< how often, by kernel
-  std::string last_words;                       ///< the last line that belongs to no listing
-  std::string unread;                           ///< why a listing could not be read
+  struct Listing {
+    std::string text;
+    int times = 0;  ///< that it was printed; the last time counts
+  };
+  std::string dump;                         ///< of the shader that is being printed
+  std::map<std::string, Listing> listings;  ///< by kernel
+  std::string last_words;                   ///< the last line that belongs to no listing
+  std::string unread;                       ///< why a listing could not be read
 
   /// A compiler prints each kernel twice; the one without a global offset comes last.
   void add(const std::string& line) {
@@ -160,27 +159,26 @@ struct Transcript {
     if (!ends_listing(line)) return;
     try {
       const std::string text = essence(dump);
-      const std::string kernel = parse_listing(text).kernel;
-      listings[kernel] = text;
-      ++printed[kernel];
+      Listing& listing = listings[parse_listing(text).kernel];
+      listing.text = text;
+      ++listing.times;
     } catch (const BadArgument& error) {
       unread = error.what();
     }
     dump.clear();
   }
 
-  /// The compiler was through with the kernel before whatever happened then: a driver that runs
-  /// nothing may stumble over the constants of a program that is compiled.
-  bool has_whole(const std::string& kernel) const {
-    const auto found = printed.find(kernel);
-    return found != printed.end() && found->second >= 2;
+  /// Gives a kernel its listing, if it was printed so often and is understood.
+  bool give(KernelCode& code, int times) const {
+    const auto found = listings.find(code.kernel);
+    return found != listings.end() && found->second.times >= times &&
+           Cache::take_listing(found->second.text, code);
   }
 };
 
 void conclude(const Job& job, const Transcript& transcript, bool built) {
   for (KernelCode* code : job.kernels) {
-    const auto found = transcript.listings.find(code->kernel);
-    if (found != transcript.listings.end() && Cache::take_listing(found->second, *code)) continue;
+    if (transcript.give(*code, 1)) continue;
     code->status = built ? Status::unread : Status::refused;
     code->reason = !built ? "it does not build: " + transcript.last_words
                    : transcript.unread.empty()
@@ -205,8 +203,7 @@ class Run {
   struct Loss {
     Status status;
     std::string reason;
-    int code = 0;       ///< how the process ended
-    std::string words;  ///< the last that it said
+    int code = 0;  ///< how the process ended
   };
 
   void run_process() {
@@ -239,7 +236,7 @@ class Run {
     const Loss loss = loss_of(process, read, patience, transcript);
     if (in_job) return lose(loss, transcript);
     if (any_done) return;
-    if (loss.code == 77) throw Unsupported(loss.words);
+    if (loss.code == 77) throw Unsupported(transcript.last_words);
     throw DeviceError(
         fmt::format("the Mali compiler for {} does not start: {}", gpu_.key, loss.reason));
   }
@@ -247,9 +244,8 @@ class Run {
   Loss loss_of(Process& process, Process::Read read, std::chrono::seconds patience,
                const Transcript& transcript) {
     if (read == Process::Read::nothing) {
-      const std::string reason =
-          fmt::format("nothing came from the compiler for {} s", patience.count());
-      return {Status::hung, reason, 0, ""};
+      return {Status::hung,
+              fmt::format("nothing came from the compiler for {} s", patience.count())};
     }
     const int code = process.wait();
     const std::string& words = transcript.last_words;
@@ -257,12 +253,12 @@ class Run {
         code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
     return {Status::crashed,
             fmt::format("the compiler ended with {}{}{}", end, words.empty() ? "" : ": ", words),
-            code, words};
+            code};
   }
 
   /// After "failed" the log follows; of it the first error is kept.
   bool read_end(Process& process, const std::string& line, Transcript& transcript) {
-    if (line.size() >= 3 && line.substr(line.size() - 3) == " ok") return true;
+    if (ends_with(line, " ok")) return true;
     std::string error, log;
     while (process.read_line(log, options_.patience) == Process::Read::line &&
            log != "clam: log end") {
@@ -292,8 +288,9 @@ class Run {
     jobs_.pop_front();
     std::vector<KernelCode*> suspects;
     for (KernelCode* code : job.kernels) {
-      const bool whole = transcript.has_whole(code->kernel) &&
-                         Cache::take_listing(transcript.listings.at(code->kernel), *code);
+      // The compiler was through with it before whatever happened then: a driver that runs nothing
+      // may stumble over the constants of a program that is compiled.
+      const bool whole = transcript.give(*code, 2);
       if (whole) on_done_(*code);
       if (!whole) suspects.push_back(code);
     }
@@ -447,24 +444,22 @@ std::string Compiler::fingerprint(const Program& program, const std::string& ker
 std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
   Cache cache(options_.cache_dir, driver());
   std::vector<KernelCode> codes;
+  std::size_t count = 0;
+  for (const Program& program : programs) count += program.kernels.size();
+  codes.reserve(count);  // jobs point to them
+  std::deque<Job> jobs;
+  int done = 0;
   for (const Program& program : programs) {
+    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
     for (const std::string& kernel : program.kernels) {
       KernelCode& code = codes.emplace_back();
       code.file = program.file;
       code.options = program.options;
       code.kernel = kernel;
       code.fingerprint = fingerprint(program, kernel);
-    }
-  }
-  std::deque<Job> jobs;
-  int done = 0;
-  auto code = codes.begin();
-  for (const Program& program : programs) {
-    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
-    for (std::size_t i = 0; i < program.kernels.size(); ++i, ++code) {
-      const bool known = cache.load(job.source, *code);
+      const bool known = cache.load(job.source, code);
       done += known;
-      if (!known) job.kernels.push_back(&*code);
+      if (!known) job.kernels.push_back(&code);
     }
     if (!job.kernels.empty()) jobs.push_back(std::move(job));
   }

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <tuple>
-#include <vector>
 
 #include "check/manifest.hpp"
 #include "clam/error.hpp"
@@ -85,13 +83,7 @@ bool is_shown_before(const Figures& a, const Figures& b) {
 using Cells = std::map<std::string, Figures>;  ///< by GPU
 using Tiles = std::map<std::string, Cells>;
 
-struct RowKey {
-  std::string kernel, stride;
-  Type type;
-  bool operator<(const RowKey& other) const {
-    return std::tie(kernel, stride, type) < std::tie(other.kernel, other.stride, other.type);
-  }
-};
+using RowKey = std::tuple<std::string, std::string, Type>;  ///< kernel, stride
 using Groups = std::map<RowKey, Tiles>;
 
 bool is_of(const Op& op, const std::string& file) {
@@ -156,12 +148,13 @@ bool sums_in_a_loop(const Op& op, const Tiles& tiles) {
 std::vector<Row> rows_of(const Op& op, const Groups& groups) {
   std::vector<Row> rows;
   for (const auto& [key, tiles] : groups) {
+    const auto& [kernel, stride, type] = key;
     const bool loops = sums_in_a_loop(op, tiles);
     const std::set<std::string> shown =
         loops ? fastest_tiles(tiles) : std::set<std::string>{commonest_tile(tiles)};
     for (const std::string& tile : shown) {
-      const std::string gap = tile.empty() || key.stride.empty() ? "" : " ";
-      rows.push_back({key.kernel, kTypes[key.type], tile + gap + key.stride, tiles.at(tile)});
+      const std::string gap = tile.empty() || stride.empty() ? "" : " ";
+      rows.push_back({kernel, kTypes[type], tile + gap + stride, tiles.at(tile)});
     }
   }
   return rows;
@@ -236,13 +229,6 @@ std::vector<const Gpu*> columns_of(const std::vector<Row>& rows) {
   return columns;
 }
 
-std::string compilers_text(const std::vector<const Gpu*>& columns,
-                           const Expectations& expectations) {
-  std::set<std::string> versions;
-  for (const Gpu* gpu : columns) versions.insert(expectations.compilers.at(gpu->key));
-  return fmt::format("{}", fmt::join(versions, ", "));
-}
-
 std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>& columns,
                      const Expectations& expectations) {
   std::string text = fmt::format("| {} | {} | {} |", row.kernel, row.type, row.tile);
@@ -278,13 +264,15 @@ void skip_to_end(std::istringstream& lines, const std::string& section) {
 std::string figures_table(const Op& op, const Expectations& expectations) {
   const std::vector<Row> rows = merged(rows_of(op, groups_of(op, expectations)), expectations);
   const std::vector<const Gpu*> columns = columns_of(rows);
-  std::string head = fmt::format("| {} | of | tile |", compilers_text(columns, expectations));
-  std::string rule = "|---|---|---|";
+  std::set<std::string> compilers;
+  std::string models, rule = "|---|---|---|";
   for (const Gpu* gpu : columns) {
-    head += fmt::format(" {} |", gpu->model);
+    compilers.insert(expectations.compilers.at(gpu->key));
+    models += fmt::format(" {} |", gpu->model);
     rule += "---|";
   }
-  std::string table = head + "\n" + rule + "\n";
+  std::string table =
+      fmt::format("| {} | of | tile |{}\n{}\n", fmt::join(compilers, ", "), models, rule);
   for (const Row& row : rows) table += row_text(op, row, columns, expectations);
   return table;
 }

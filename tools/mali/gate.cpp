@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gate.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -70,33 +69,17 @@ std::vector<Plan> workload_plans(const DeviceInfo& device) {
   return plans;
 }
 
-using KernelKey = std::tuple<std::string, std::string, std::string>;  // file, kernel, options
-
-std::vector<KernelKey> kernels_of(const Plan& plan) {
-  std::vector<KernelKey> kernels;
-  for (const Launch* launch : launches_of(plan)) {
-    kernels.emplace_back(launch->file, launch->kernel, launch->options);
-  }
-  return kernels;
-}
-
 using DtypedKernel = std::pair<std::string, std::string>;  // kernel, its dtype and accumulator
 
-std::vector<DtypedKernel> dtyped_kernels(const Plan& plan) {
+/// Whether a kernel of the plan was not seen before in its dtype and with its accumulator.
+bool add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
   const Problem problem = Problem::parse(plan.problem);
   const std::string acc = op_of(problem).sums_products ? problem.choice("acc") : "";
-  std::vector<DtypedKernel> kernels;
-  for (const auto& [file, kernel, options] : kernels_of(plan)) {
-    const bool is_half = options.find("-DCLAM_F16") != std::string::npos;
-    kernels.emplace_back(kernel, (is_half ? "f16 " : "f32 ") + acc);
-  }
-  return kernels;
-}
-
-/// Whether one of them was not seen before.
-bool add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
   bool brings_new = false;
-  for (const DtypedKernel& kernel : dtyped_kernels(plan)) brings_new |= seen.insert(kernel).second;
+  for (const Launch* launch : launches_of(plan)) {
+    const bool is_half = launch->options.find("-DCLAM_F16") != std::string::npos;
+    brings_new |= seen.emplace(launch->kernel, (is_half ? "f16 " : "f32 ") + acc).second;
+  }
   return brings_new;
 }
 
@@ -104,10 +87,10 @@ bool add_kernels(const Plan& plan, std::set<DtypedKernel>& seen) {
 std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most) {
   std::vector<Plan> chosen;
   std::set<DtypedKernel> seen;
-  std::set<KernelKey> kernels;
+  std::set<std::tuple<std::string, std::string, std::string>> kernels;
   const auto take = [&](const Plan& plan) {
-    std::set<KernelKey> more = kernels;
-    for (const KernelKey& key : kernels_of(plan)) more.insert(key);
+    auto more = kernels;
+    for (const Launch* one : launches_of(plan)) more.emplace(one->file, one->kernel, one->options);
     if (more.size() > most || more.size() == kernels.size()) return;
     kernels = std::move(more);
     chosen.push_back(plan);

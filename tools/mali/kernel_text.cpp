@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/text.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 #include "tokens/tokens.hpp"
 
 namespace clam::mali {

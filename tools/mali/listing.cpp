@@ -12,7 +12,7 @@
 #include "clam/op.hpp"
 #include "listing_parts.hpp"
 #include "runtime/text.hpp"
-#include "starts_with.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam::mali {
 namespace {
@@ -32,19 +32,13 @@ std::string_view without_blanks_at_ends(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// The word that a kernel's name is: letters, digits and underscores.
-std::string_view leading_name(std::string_view text) {
-  constexpr const char* kInNames =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  return text.substr(0, text.find_first_not_of(kInNames));
-}
-
 /// The entry's name, or nothing when the line declares no entry.
 std::string_view entry_name(std::string_view line) {
   if (!starts_with(line, kFunction) || line.find(kEntry) == std::string_view::npos) return {};
   line.remove_prefix(kFunction.size());
   if (starts_with(line, kWrapped)) line.remove_prefix(kWrapped.size());
-  return leading_name(line);
+  const auto end = std::find_if_not(line.begin(), line.end(), is_word);
+  return line.substr(0, static_cast<std::size_t>(end - line.begin()));
 }
 
 /// An instruction of Valhall's final listing: three blanks, then a mnemonic. The listings of the
@@ -196,8 +190,11 @@ void expect_figure(const Cut& cut, std::string_view name, double count) {
 
 UnitTable::UnitTable(std::initializer_list<Row> rows) {
   for (const Row& row : rows) {
-    for (const std::string_view name : split(row.names, ' ')) {
-      if (!name.empty()) units_.emplace(name, row.unit);
+    for (const std::string_view word : split(row.words, ' ')) {
+      const std::string stem(word.substr(0, word.find('.') + 1));
+      for (const std::string_view type : split(word.substr(stem.size()), ',')) {
+        units_.emplace(stem + std::string(type), row.unit);
+      }
     }
   }
 }

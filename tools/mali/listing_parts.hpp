@@ -2,10 +2,11 @@
 // listing_parts.hpp - what the files listing*.cpp share.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "listing.hpp"
@@ -32,19 +33,20 @@ struct Mnemonic {
   Unit unit = Unit::none;
 };
 
-/// Units by mnemonic, written as lists of words.
+/// Units by mnemonic. They are written as lists of words: "LOAD.i8,i16 WMASK" are LOAD.i8, LOAD.i16
+/// and WMASK.
 class UnitTable {
  public:
   struct Row {
     Unit unit;
-    const char* names;
+    const char* words;
   };
   UnitTable(std::initializer_list<Row> rows);
   /// `word` is a mnemonic with any modifiers behind it. Throws BadArgument naming an unknown one.
   Mnemonic find(std::string_view word) const;
 
  private:
-  std::unordered_map<std::string_view, Unit> units_;
+  std::map<std::string, Unit, std::less<>> units_;
 };
 
 /// Adds one instruction's unit, multiply-adds and memory accesses; `issued` is left alone.

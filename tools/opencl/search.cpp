@@ -22,6 +22,7 @@ namespace {
 struct Library {
   void* handle = nullptr;
   void* (*pointer)(const char*) = nullptr;  ///< Pixel phones: what dlsym does elsewhere
+  std::string file = {};
 
   void* find(const char* name) const { return pointer ? pointer(name) : ::dlsym(handle, name); }
   template <typename Function>
@@ -134,101 +135,87 @@ class Finder {
  public:
   Finder() {
     look();
-    if (in_use_.handle || !first_.handle) return;
-    in_use_ = first_;
-    search_.taken = first_file_;
+    if (!in_use_.handle) in_use_ = first_;
+    search_.taken = in_use_.file;
   }
+
   const Search& search() const { return search_; }
   void* function(const char* name) const { return in_use_.handle ? in_use_.find(name) : nullptr; }
 
  private:
-  void look();
-  bool takes_loaded();
-  bool takes_any_of(const std::vector<std::string>& names);
-  bool takes(const std::string& name, const std::string& path);
+  void look() {
+    const char* own = std::getenv("CLAM_OPENCL");
+    if (own && *own) {
+      takes(own, own);
+      return;
+    }
+    // As a program that was linked with it would.
+    const bool is_loaded = ::dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != nullptr;
+    if (is_loaded && takes("a library that is loaded already", "")) return;
+    if (takes_any_of({"libOpenCL.so.1", "libOpenCL.so", "libmali.so.1", "libmali.so", "libMali.so",
+                      "libMaliOpenCL.so.1", "libGLES_mali.so"})) {
+      return;
+    }
+    for (const std::string& file : machine_.opencl_drivers()) {
+      if (takes(file, machine_.real_path(file))) return;
+    }
+  }
+
+  bool takes_any_of(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (!machine_.is_made_up()) {
+        if (takes(name, name)) return true;
+        continue;
+      }
+      const std::vector<std::string> files = machine_.libraries(name);
+      if (files.empty()) search_.tried.push_back({name, "", "is in no folder of libraries"});
+      for (const std::string& file : files) {
+        if (takes(name, machine_.real_path(file))) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Tries one. An empty path is what is loaded already.
+  bool takes(const std::string& name, const std::string& path) {
+    Attempt& attempt = search_.tried.emplace_back(Attempt{name, "", ""});
+    const KeptLists kept;
+    Library library;
+    library.handle = ::dlopen(path.empty() ? nullptr : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library.handle) {
+      const char* error = ::dlerror();
+      attempt.outcome = error ? error : "cannot be opened";
+      return false;
+    }
+    if (std::find(opened_.begin(), opened_.end(), library.handle) != opened_.end()) {
+      search_.tried.pop_back();  // another name of one that was tried
+      return false;
+    }
+    opened_.push_back(library.handle);
+    if (!library.find("clGetPlatformIDs")) ask_as_pixel(library);
+    void* const known = library.find("clGetPlatformIDs");
+    if (!known || !library.find("clGetDeviceIDs")) {
+      attempt.file = path;
+      attempt.outcome = "has no functions of OpenCL";
+      return false;
+    }
+    library.file = attempt.file = file_of(known, path);
+    {
+      const CrashSentence in_case(attempt.file);
+      attempt.outcome = lacks_device(library);
+    }
+    if (!first_.handle) first_ = library;
+    if (!attempt.outcome.empty()) return false;
+    attempt.outcome = kTaken;
+    in_use_ = library;
+    return true;
+  }
 
   const Machine machine_;
   Search search_;
-  Library in_use_, first_;
+  Library in_use_, first_;  ///< first_: that has functions of OpenCL
   std::vector<void*> opened_;
-  std::string first_file_;
 };
-
-void Finder::look() {
-  const char* own = std::getenv("CLAM_OPENCL");
-  if (own && *own) {
-    takes(own, own);
-    return;
-  }
-  if (takes_loaded() ||
-      takes_any_of({"libOpenCL.so.1", "libOpenCL.so", "libmali.so.1", "libmali.so", "libMali.so",
-                    "libMaliOpenCL.so.1", "libGLES_mali.so"})) {
-    return;
-  }
-  for (const std::string& file : machine_.opencl_drivers()) {
-    if (takes(file, machine_.real_path(file))) return;
-  }
-}
-
-/// As a program that was linked with it would.
-bool Finder::takes_loaded() {
-  if (!::dlsym(RTLD_DEFAULT, "clGetPlatformIDs")) return false;
-  return takes("a library that is loaded already", "");
-}
-
-bool Finder::takes_any_of(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (!machine_.is_made_up()) {
-      if (takes(name, name)) return true;
-      continue;
-    }
-    const std::vector<std::string> files = machine_.libraries(name);
-    if (files.empty()) search_.tried.push_back({name, "", "is in no folder of libraries"});
-    for (const std::string& file : files) {
-      if (takes(name, machine_.real_path(file))) return true;
-    }
-  }
-  return false;
-}
-
-/// Tries one. An empty path is what is loaded already.
-bool Finder::takes(const std::string& name, const std::string& path) {
-  Attempt& attempt = search_.tried.emplace_back(Attempt{name, "", ""});
-  const KeptLists kept;
-  Library library;
-  library.handle = ::dlopen(path.empty() ? nullptr : path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library.handle) {
-    const char* error = ::dlerror();
-    attempt.outcome = error ? error : "cannot be opened";
-    return false;
-  }
-  if (std::find(opened_.begin(), opened_.end(), library.handle) != opened_.end()) {
-    search_.tried.pop_back();  // another name of one that was tried
-    return false;
-  }
-  opened_.push_back(library.handle);
-  if (!library.find("clGetPlatformIDs")) ask_as_pixel(library);
-  void* const known = library.find("clGetPlatformIDs");
-  if (!known || !library.find("clGetDeviceIDs")) {
-    attempt.file = path;
-    attempt.outcome = "has no functions of OpenCL";
-    return false;
-  }
-  attempt.file = file_of(known, path);
-  {
-    const CrashSentence in_case(attempt.file);
-    attempt.outcome = lacks_device(library);
-  }
-  if (!first_.handle) {
-    first_ = library;
-    first_file_ = attempt.file;
-  }
-  if (!attempt.outcome.empty()) return false;
-  attempt.outcome = kTaken;
-  in_use_ = library;
-  search_.taken = attempt.file;
-  return true;
-}
 
 /// A clock that the library brings is found through it.
 const bool kClockAsks = (Clock::ask(&function), true);

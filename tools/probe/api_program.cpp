@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// api_program.cpp - probes of programs: linked, saved and loaded again, and what they print.
+// api_program.cpp - probes of programs: linked, saved and loaded again, and what they print; and of
+// a process's end, where what they leave behind is the point, and the parent process sees whether
+// it ends well.
 #include <fmt/core.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -119,55 +121,53 @@ ProbeResult binary_before_kernel(const Stage& stage) {
   return is_bug ? bug(times) : ok(times);
 }
 
-/// Standard output in a file while the scope lasts: drivers print there, through C's streams.
-class CapturedOutput {
- public:
-  CapturedOutput() : file_(::tmpfile()), own_(::dup(STDOUT_FILENO)) {
-    ::fflush(stdout);
-    if (file_) ::dup2(::fileno(file_), STDOUT_FILENO);
-  }
-  ~CapturedOutput() {
-    restore();
-    if (file_) ::fclose(file_);
-  }
-  CapturedOutput(const CapturedOutput&) = delete;
-  CapturedOutput& operator=(const CapturedOutput&) = delete;
-
-  bool works() const { return file_ != nullptr && own_ >= 0; }
-  std::string text() {
-    restore();
-    std::array<char, 4096> bytes{};
-    ::rewind(file_);
-    return std::string(bytes.data(), ::fread(bytes.data(), 1, bytes.size(), file_));
-  }
-
- private:
-  void restore() {
-    if (own_ < 0) return;
-    ::fflush(stdout);
-    ::dup2(own_, STDOUT_FILENO);
-    ::close(own_);
-    own_ = -1;
-  }
-
-  FILE* file_;
-  int own_;
-};
-
+/// Drivers print through C's streams, so standard output is a file while the kernel runs.
 ProbeResult printf_silent(const Stage& stage) {
   constexpr const char* kExpected = "clam 42 ends";
   const cl::Buffer value = stage.zeros(1);
   const std::vector<cl_int> answer{42};
   stage.queue.enqueueWriteBuffer(value, CL_TRUE, 0, sizeof(cl_int), answer.data());
   const cl::Kernel kernel = with(stage.own_kernel("speak"), value);
-  CapturedOutput output;
-  if (!output.works()) return skip("no temporary file to catch its output");
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, 1, 1);
-  stage.queue.finish();
-  const std::string text = output.text();
+  FILE* const file = ::tmpfile();
+  const int own = ::dup(STDOUT_FILENO);
+  if (!file || own < 0) return skip("no temporary file to catch its output");
+  ::fflush(stdout);
+  ::dup2(::fileno(file), STDOUT_FILENO);
+  const Reason refused = stage.refusal(kernel, 1, 1);
+  ::fflush(stdout);
+  ::dup2(own, STDOUT_FILENO);
+  ::close(own);
+  std::array<char, 4096> bytes{};
+  ::rewind(file);
+  const std::string text(bytes.data(), ::fread(bytes.data(), 1, bytes.size(), file));
+  ::fclose(file);
+  if (refused) return bug(*refused);
   if (text.find(kExpected) != text.npos) return ok();
   if (text.empty()) return bug("nothing came on standard output");
   return bug(fmt::format("'{}' came on standard output, not '{}'", text.substr(0, 80), kExpected));
+}
+
+// ---- the end of the process ----
+
+// Made before any driver is loaded, so destroyed after the driver's own objects, as the programs of
+// runtimes that keep them in globals are.
+cl::Program kept_until_exit;
+
+ProbeResult late_release(const Stage& stage) {
+  cl::Program program(stage.context, std::string(kAddOne));
+  program.build({stage.device}, "");
+  const std::string wrong = stage.run_add_one(program);
+  kept_until_exit = program;
+  return judged(wrong);
+}
+
+/// Nothing is released: context, queue and kernel live when the process ends.
+ProbeResult never_exits(const Stage& stage) {
+  const auto* kept = new Stage(stage.probe, stage.device);
+  const auto* counts = new cl::Buffer(kept->zeros(kCounts));
+  const auto* kernel = new cl::Kernel(kept->add_one(*counts));
+  kept->queue.enqueueNDRangeKernel(*kernel, cl::NullRange, kCounts, kCounts);
+  return judged(wrong_count(kept->read(*counts, kCounts), 1));
 }
 
 }  // namespace
@@ -176,7 +176,9 @@ std::vector<CodeProbe> program_probes() {
   return {{"link-program", link_program},
           {"binary-reload", binary_reload},
           {"binary-before-kernel", binary_before_kernel},
-          {"printf-silent", printf_silent}};
+          {"printf-silent", printf_silent},
+          {"late-release", late_release},
+          {"never-exits", never_exits}};
 }
 
 }  // namespace clam

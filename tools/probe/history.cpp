@@ -2,7 +2,6 @@
 #include "history.hpp"
 
 #include <fmt/chrono.h>
-#include <fmt/core.h>
 
 #include <ctime>
 #include <filesystem>

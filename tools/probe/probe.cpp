@@ -67,8 +67,7 @@ Reason lacking(const Probe& probe, const cl::Device& device, const DeviceInfo& i
 }
 
 ProbeResult run_code(const Stage& stage) {
-  for (const auto probes :
-       {queue_probes, event_probes, memory_probes, program_probes, limit_probes, exit_probes}) {
+  for (const auto probes : {queue_probes, program_probes, limit_probes}) {
     for (const CodeProbe& probe : probes()) {
       if (stage.probe.name == probe.name) return probe.run(stage);
     }

@@ -77,11 +77,8 @@ struct CodeProbe {
   ProbeResult (*run)(const Stage&);
 };
 std::vector<CodeProbe> queue_probes();
-std::vector<CodeProbe> event_probes();
-std::vector<CodeProbe> memory_probes();
 std::vector<CodeProbe> program_probes();
 std::vector<CodeProbe> limit_probes();
-std::vector<CodeProbe> exit_probes();
 
 /// By "values" or "iota"; poison where there is neither.
 void fill(HostTensor& tensor, const nlohmann::json& spec);

@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "clam/error.hpp"
 #include "making.hpp"
 #include "search.hpp"
 #include "steps.hpp"

@@ -4,26 +4,19 @@
 #include "fault.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
+
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
 
 using Outcome = Seen::Outcome;
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 template <class Is>
 std::size_t end_of(const std::string& text, std::size_t at, const Is& is) {
   while (at < text.size() && is(text[at])) ++at;
   return at;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 /// The text with each number where `drops(before, after)` holds as '#', and addresses as 0x.
@@ -74,8 +67,7 @@ std::string words_behind(const std::string& text, const std::vector<std::string>
   std::string found;
   for (const std::string& start : starts) {
     for (std::size_t at = 0; (at = text.find(start, at)) != text.npos;) {
-      const auto is_part = [](char c) { return is_word(c) || c == '-' || c == '.'; };
-      const std::size_t end = end_of(text, at + start.size(), is_part);
+      const std::size_t end = end_of(text, at + start.size(), is_plain);
       found += " " + text.substr(at, end - at);
       at = end;
     }

@@ -2,9 +2,6 @@
 // judged.cpp - a launch of others made smaller, where drivers say what is right in each case.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "search.hpp"
 #include "steps.hpp"
 

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/case.hpp"
-#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "steps.hpp"
 

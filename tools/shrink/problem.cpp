@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // problem.cpp - a problem's extents, and its words that are not needed.
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -15,10 +15,6 @@ bool shrink_launches(Shrinking& shrinking);
 /// Build options that it does not need. Where kernels run, only those that change nothing of what
 /// they compute; with `all` whatever they change.
 bool shrink_options(Shrinking& shrinking, bool all = false);
-/// Whether results may be held to the same bounds without this word of the options. A definition
-/// may go only where the text is surely the same for the compiler without it: of a name that
-/// stands nowhere, or of the value that the file gives the name itself where it has none.
-bool changes_nothing(const std::string& word, const std::string& options, const std::string& text);
 /// Build options and groups that are others now, as they are with other extents, as steps.
 void tell_changes(Shrinking& shrinking, const Bundle& before);
 /// The files, of a build or of a plan: kernels, then blocks, then lines.

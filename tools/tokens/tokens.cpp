@@ -5,12 +5,12 @@
 #include <cctype>
 #include <cstring>
 
+#include "letters.hpp"
+
 namespace clam {
 namespace {
 
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) || c == '\\'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Where a number ends: also "1.0e-5f".
 std::size_t end_of_number(const std::string& text, std::size_t at) {
@@ -72,7 +72,7 @@ Tokens tokens_of(const std::string& text) {
   for (std::size_t at = 0, end; at < text.size(); at = end) {
     end = behind_token(text, at);
     token.text = text.substr(at, end - at);
-    const bool is_comment = token.text.rfind("//", 0) == 0 || token.text.rfind("/*", 0) == 0;
+    const bool is_comment = starts_with(token.text, "//") || starts_with(token.text, "/*");
     if (is_comment && !tokens.empty() && !token.starts_line()) {
       tokens.back().after += token.before + token.text;
       token.before.clear();

@@ -120,8 +120,8 @@ Trial judged(const json* row) {
   return {};
 }
 
-}  // namespace
-
+/// The problem and up to three others at which tiles end somewhere else: its extents less one, as
+/// far as the candidate takes them.
 std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
                               const Candidate& candidate) {
   constexpr std::size_t kMost = 4;
@@ -139,6 +139,8 @@ std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
   for (const Field& field : problem.schema().fields) add(less_one(problem, field));
   return edges;
 }
+
+}  // namespace
 
 nlohmann::json measure_launches(const MeasuringOptions& options) {
   std::vector<std::string> words = program("clam-bench");

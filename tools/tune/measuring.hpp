@@ -19,11 +19,6 @@ struct MeasuringOptions {
   std::string record_failures;  ///< folder for a bundle of each candidate that fails; empty: none
 };
 
-/// The problem and up to three others at which tiles end somewhere else: its extents less one, as
-/// far as the candidate takes them.
-std::vector<Problem> edges_of(const Problem& problem, const DeviceInfo& device,
-                              const Candidate& candidate);
-
 /// What a launch costs by when the queue is flushed, in the form of bench/launch_policy.hpp: of a
 /// process of its own. Throws DeviceError where nothing came of it.
 nlohmann::json measure_launches(const MeasuringOptions& options);

@@ -10,9 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "bundle/case.hpp"
 #include "clam/error.hpp"
+#include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
 #include "stand_alone.hpp"
 
@@ -107,11 +108,7 @@ Arg argument_of(const json& argument, const std::vector<TensorSpec>& tensors) {
   if (argument.contains("local_bytes"))
     return LocalArg{argument.at("local_bytes").get<std::int64_t>()};
   if (argument.contains("none")) return NullArg{};
-  const std::string hex = argument.at("bytes").get<std::string>();
-  BytesArg value{std::vector<std::uint8_t>(hex.size() / 2)};
-  for (std::size_t i = 0; i < value.bytes.size(); ++i) {
-    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value.bytes[i], 16);
-  }
+  const BytesArg value{argument.at("bytes").get<std::vector<std::uint8_t>>()};
   const std::string type = argument.at("type").get<std::string>();
   if (value.bytes.size() != 4 || (type != "int" && type != "float")) return value;
   std::int32_t whole = 0;
@@ -152,17 +149,64 @@ DeviceInfo device_of(const json& launch, const std::vector<DeviceInfo>& devices)
   return unknown;
 }
 
-void take_tensors(const Recorded& recorded, Bundle& bundle) {
+void take_tensors(const Recorded& recorded, const json& launch, Bundle& bundle) {
   for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
     const TensorSpec& spec = bundle.plan->tensors[i];
     const auto file = [&](const char* ending) {
       return path_in(recorded.folder, std::to_string(i) + ending);
     };
     bundle.inputs[spec.name] = read_tensor(file(".before"), spec);
-    if (spec.role == Role::output && fs::exists(file(".after"))) {
+    if (spec.role != Role::output) continue;
+    if (fs::exists(file(".after"))) {
       bundle.expected[spec.name] = read_tensor(file(".after"), spec);
     }
+    const json* argument = argument_in(launch, i);
+    if (argument && is_opaque(argument->at("type").get<std::string>())) {
+      bundle.opaque.push_back(spec.name);
+    }
   }
+}
+
+// ---- callers, as a person reads them ----
+
+/// A path may name a person.
+std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+/// Of a package of Python's, or of text that it made; the program's own come behind.
+bool is_of_a_package(const json& call) {
+  const std::string file = call.value("file", "");
+  return file.find("/dist-packages/") != file.npos || file.find("/site-packages/") != file.npos ||
+         file.compare(0, 1, "<") == 0;
+}
+
+std::string python_line(const json& call) {
+  return fmt::format("{}:{} in {}", file_name(call.at("file").get<std::string>()),
+                     call.at("line").get<int>(), call.at("function").get<std::string>());
+}
+
+/// The line of a place in a program that was built with -g, by addr2line of the binutils:
+/// "forward\n/home/me/model.cpp:41".
+std::string source_line(const std::string& path, std::int64_t offset) {
+  constexpr std::chrono::seconds kLimit(20);
+  const std::string addr2line = find_program("addr2line");
+  if (addr2line.empty()) return "";
+  const Fate fate = run_isolated({addr2line, "-Cfe", path, fmt::format("{:#x}", offset)}, kLimit);
+  std::istringstream lines(fate.out);
+  std::string function, place;
+  std::getline(lines, function), std::getline(lines, place);
+  const std::string known = file_name(place.substr(0, place.find(" (")));
+  if (fate.code != 0 || known.empty() || known.find('?') != known.npos) return "";
+  return fmt::format("{} in {}", known, function);
+}
+
+std::string native_line(const json& call) {
+  const std::string path = call.at("path").get<std::string>();
+  const auto offset = call.at("offset").get<std::int64_t>();
+  const std::string line = source_line(path, offset);
+  if (!line.empty()) return line;
+  const std::string function = call.at("function").get<std::string>();
+  return fmt::format("{}+{:#x}{}", file_name(path), offset,
+                     function.empty() ? "" : " in " + function);
 }
 
 }  // namespace
@@ -207,14 +251,7 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     bundle.variant = plan.variant;
     bundle.kernels[launch.file] = source.text;
     bundle.plan = std::move(plan);
-    take_tensors(recorded, bundle);
-    for (std::size_t i = 0; i < bundle.plan->tensors.size(); ++i) {
-      const json* argument = argument_in(from, i);
-      const bool is_output = bundle.plan->tensors[i].role == Role::output;
-      if (is_output && argument && is_opaque(argument->at("type").get<std::string>())) {
-        bundle.opaque.push_back(bundle.plan->tensors[i].name);
-      }
-    }
+    take_tensors(recorded, from, bundle);
     const std::string error = path_in(recorded.folder, "error.txt");
     if (recorded.in_flight) {
       bundle.seen.outcome = Seen::Outcome::crashed;
@@ -229,6 +266,20 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
   } catch (const json::exception& error) {
     throw BadArgument(recorded.folder + ": " + error.what());
   }
+}
+
+std::vector<std::string> callers_of(const Recorded& recorded) {
+  const json launch = read_launch(recorded.folder);
+  std::vector<std::string> lines;
+  try {
+    for (const json& call : launch.value("callers", json::array())) {
+      if (is_of_a_package(call)) continue;
+      lines.push_back(anonymous(call.contains("line") ? python_line(call) : native_line(call)));
+    }
+  } catch (const json::exception&) {
+    lines.clear();  // it is of another clam
+  }
+  return lines;
 }
 
 }  // namespace clam::watch

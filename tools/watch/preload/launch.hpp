@@ -45,10 +45,6 @@ struct Launch {
 /// the program is built once more with -cl-kernel-arg-info.
 void describe(cl_kernel kernel, Kernel& known);
 
-/// Puts what the compiler says into the parameters whose type has a name of the program's own, if
-/// it is of floats or whole numbers: "real4*" becomes "float*".
-void name_elements(cl_program program, cl_device_id device, Kernel& known);
-
 /// A part of memory that a launch may touch, and where in it each argument begins.
 struct Range {
   cl_mem memory = nullptr;  ///< no sub-buffer

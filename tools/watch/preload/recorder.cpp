@@ -17,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string hex_text(const std::vector<std::uint8_t>& bytes) {
-  static const char* const digits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) text += {digits[byte >> 4], digits[byte & 15]};
-  return text;
-}
-
 /// What tells two launches apart: all but addresses and what is in memory.
 std::string key_of(const Kernel& kernel, const Launch& launch, const Memory& memory) {
   std::string key = kernel.name + '\0' + kernel.options + '\0' + kernel.source_hash;
@@ -67,7 +60,7 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
     } else if (parameter.kind == Parameter::Kind::local) {
       written["local_bytes"] = argument.size;
     } else if (parameter.kind == Parameter::Kind::value) {
-      written["bytes"] = hex_text(argument.bytes);
+      written["bytes"] = argument.bytes;
     } else {
       written["none"] = true;
     }
@@ -78,7 +71,7 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
 
 /// What a launch is, and on which device.
 json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
-                 const Memory& memory, std::int64_t number) {
+                 const Memory& memory) {
   const auto get = REAL(clGetDeviceInfo);
   const auto device = value_of<cl_device_id>(REAL(clGetCommandQueueInfo), CL_QUEUE_DEVICE, queue);
   const auto platform = value_of<cl_platform_id>(get, CL_DEVICE_PLATFORM, device);
@@ -87,7 +80,6 @@ json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& lau
     buffers.push_back({{"bytes", range.bytes}, {"only_read", range.only_read}});
   }
   return {{"clam_watch", 1},
-          {"number", number},
           {"kernel", kernel.name},
           {"options", kernel.options},
           {"dimensions", launch.dimensions},
@@ -101,15 +93,15 @@ json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& lau
           {"driver", text_of(get, CL_DRIVER_VERSION, device)}};
 }
 
-void write_file(const fs::path& path, const void* bytes, std::size_t size) {
+void write_file(const fs::path& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);
-  file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+  file << bytes;
   file.close();
   if (!file) throw std::runtime_error(path.filename().string() + " cannot be written");
 }
 
 /// By way of a buffer of its own where the host may not read this one.
-bool read_range(cl_command_queue queue, const Range& range, std::vector<char>& bytes) {
+bool read_range(cl_command_queue queue, const Range& range, std::string& bytes) {
   bytes.resize(range.bytes);
   if (REAL(clEnqueueReadBuffer)(queue, range.memory, CL_TRUE, range.first, range.bytes,
                                 bytes.data(), 0, nullptr, nullptr) == CL_SUCCESS) {
@@ -130,14 +122,13 @@ bool read_range(cl_command_queue queue, const Range& range, std::vector<char>& b
 /// Each range of memory as a file; after a launch those alone that it may have changed.
 void write_ranges(cl_command_queue queue, const Memory& memory, const fs::path& folder,
                   bool after) {
-  std::vector<char> bytes;
+  std::string bytes;
   for (std::size_t i = 0; i < memory.ranges.size(); ++i) {
     if (after && memory.ranges[i].only_read) continue;
     if (!read_range(queue, memory.ranges[i], bytes)) {
       throw std::runtime_error("the driver lets nobody read one of its buffers");
     }
-    write_file(folder / (std::to_string(i) + (after ? ".after" : ".before")), bytes.data(),
-               bytes.size());
+    write_file(folder / (std::to_string(i) + (after ? ".after" : ".before")), bytes);
   }
 }
 
@@ -189,8 +180,7 @@ void Recorder::note(const Kernel& kernel, const std::string& why) {
 }
 
 Memory Recorder::write_before(const std::string& folder, cl_command_queue queue,
-                              const Kernel& kernel, const Launch& launch, std::int64_t number,
-                              const json& callers) {
+                              const Kernel& kernel, const Launch& launch, const json& callers) {
   const Memory memory = memory_of(kernel);
   const std::int64_t bytes = bytes_of(memory);
   if (written_ + bytes > request_.limit) {
@@ -199,11 +189,11 @@ Memory Recorder::write_before(const std::string& folder, cl_command_queue queue,
   REAL(clFinish)(queue);
   fs::create_directory(folder);
   write_ranges(queue, memory, folder, false);
-  write_file(fs::path(folder) / "kernel.cl", kernel.source.data(), kernel.source.size());
-  json written = launch_json(queue, kernel, launch, memory, number);
+  write_file(fs::path(folder) / "kernel.cl", kernel.source);
+  json written = launch_json(queue, kernel, launch, memory);
   written["callers"] = callers;
-  const std::string text = written.dump(1, ' ', false, json::error_handler_t::replace);
-  write_file(fs::path(folder) / "launch.json", text.data(), text.size());
+  write_file(fs::path(folder) / "launch.json",
+             written.dump(1, ' ', false, json::error_handler_t::replace));
   if (request_.checker == 0) written_ += bytes;
   return memory;
 }
@@ -235,7 +225,7 @@ cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Laun
           "the program has yet to end an event of its own, which it may wait for");
     }
     if (wait_count > 0) REAL(clWaitForEvents)(wait_count, wait_list);
-    memory = write_before(unfinished, queue, kernel, launch, number, callers);
+    memory = write_before(unfinished, queue, kernel, launch, callers);
   } catch (const std::exception& error) {
     give_up(error);
     return run();
@@ -244,8 +234,7 @@ cl_int Recorder::record(cl_command_queue queue, const Kernel& kernel, const Laun
   try {
     const cl_int finished = code == CL_SUCCESS ? REAL(clFinish)(queue) : code;
     if (finished != CL_SUCCESS) {
-      const std::string error = std::to_string(finished);
-      write_file(fs::path(unfinished) / "error.txt", error.data(), error.size());
+      write_file(fs::path(unfinished) / "error.txt", std::to_string(finished));
     } else {
       write_ranges(queue, memory, unfinished, true);
     }

@@ -46,7 +46,7 @@ class Recorder {
  private:
   /// What was in memory before goes into the folder. Throws where it cannot.
   Memory write_before(const std::string& folder, cl_command_queue queue, const Kernel& kernel,
-                      const Launch& launch, std::int64_t number, const nlohmann::json& callers);
+                      const Launch& launch, const nlohmann::json& callers);
   void await_check(const std::string& folder) const;
   void note(const Kernel& kernel, const std::string& why);
 
