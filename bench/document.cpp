@@ -58,13 +58,9 @@ json claimed_json(const Result& result) {
 }
 
 /// The mean over all passes.
-double host_us(const Result& result) {
-  double us = 0, iterations = 0;
-  for (const Pass& pass : result.passes) {
-    us += pass.host_us * double(pass.iterations);
-    iterations += double(pass.iterations);
-  }
-  return iterations > 0 ? us / iterations : 0;
+double host_us(std::vector<Pass> passes) {
+  fold(passes, 0);
+  return passes.empty() ? 0 : passes.back().host_us;
 }
 
 json to_json(const Row& row, const Result& result, const Options& options,
@@ -93,7 +89,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
     value["floor_us"] = *floor;
     value["of_peak"] = *floor / result.us.median;
   }
-  value["host_us"] = host_us(result);
+  value["host_us"] = host_us(result.passes);
   if (result.gpu_mhz) value["gpu_mhz"] = *result.gpu_mhz;
   if (result.isolated) value["isolated"] = true;
   if (result.other_load) value["other_load"] = *result.other_load;

@@ -123,11 +123,6 @@ Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
 
-bool Meter::is_in_group(std::size_t row) const {
-  return std::any_of(group_.begin(), group_.end(),
-                     [&](const auto& entry) { return entry->row == row; });
-}
-
 void Meter::stop(Entry& entry, Outcome outcome, const std::string& reason) {
   entry.result.outcome = outcome;
   entry.result.reason = reason;
@@ -401,7 +396,9 @@ void Meter::watch_clock(Result& next) {
 }
 
 void Meter::measure(std::size_t row) {
-  if (!options_.elsewhere && !is_in_group(row)) begin_group(row);
+  const auto is_row = [&](const auto& entry) { return entry->row == row; };
+  const bool ready = std::any_of(group_.begin(), group_.end(), is_row);
+  if (!options_.elsewhere && !ready) begin_group(row);
   if (given_[row]++ < passes_) return;
   ++passes_;
   if (options_.elsewhere) return visit_all();
