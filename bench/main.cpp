@@ -68,9 +68,7 @@ void show_builds(Runtime& runtime, const Selection& selection) {
 
 void add_context(Runtime& runtime) {
   const DeviceInfo& device = runtime.device();
-  const auto add = [](const std::string& key, const std::string& value) {
-    benchmark::AddCustomContext(key, value);
-  };
+  const auto add = benchmark::AddCustomContext;
   add("clam_version", CLAM_VERSION);
   add("device", device.name);
   add("device_version", device.device_version);

@@ -118,7 +118,7 @@ class Workbench {
       batch(count);
       std::vector<double> times;
       const Clock::time_point start = Clock::now();
-      while (times.size() < kLeast || nanoseconds_since(start) < window() * 1e9) {
+      while (times.size() < kLeast || seconds_since(start) < window()) {
         times.push_back(batch(count));
       }
       return median(times) * 1e-3;
@@ -211,8 +211,8 @@ class Workbench {
     const auto best_rate = [&](const auto& send, bool counts_sending) {
       double best = 0;
       const Clock::time_point first = Clock::now();
-      for (int i = 0; i < kFewest || nanoseconds_since(first) < window() * 1e9; ++i) {
-        if (i > 0 && nanoseconds_since(first) > kPatience * window() * 1e9) break;
+      for (int i = 0; i < kFewest || seconds_since(first) < window(); ++i) {
+        if (i > 0 && seconds_since(first) > kPatience * window()) break;
         std::memset(here.data(), ++turn, size);
         std::memset(back.data(), 0, size);
         const Clock::time_point start = Clock::now();

@@ -58,7 +58,7 @@ double Stopwatch::best_ns(Work& work, double seconds) {
   take(run);
   // Where the machine does much else, a fair launch may be long in coming.
   constexpr int kFewest = 2, kTries = 20;
-  for (int tries = 0; tries < (best ? kFewest : kTries) || nanoseconds_since(start) < seconds * 1e9;
+  for (int tries = 0; tries < (best ? kFewest : kTries) || seconds_since(start) < seconds;
        ++tries) {
     run = launch(work, passes);
     take(run);

@@ -44,9 +44,9 @@ class Subject {
   Batch run(std::int64_t iterations);
   /// What the last run gave, one that was refused too.
   const Batch& last() const { return last_; }
-  /// Runs single iterations until their wall times are stable, or the limit is over. Returns the
-  /// median of the last of them in nanoseconds.
-  double warm_up(Clock::duration limit);
+  /// Runs single iterations until their wall times are stable, or so many seconds are over. Returns
+  /// the median of the last of them in nanoseconds.
+  double warm_up(double seconds);
 
   const Plan& plan() const { return trial_.plan(); }
   const std::string& data_set() const { return set_.name; }
