@@ -70,10 +70,6 @@ Subject::Subject(Runtime& runtime, const Row& row, Trial trial)
   bytes_ = bytes_of(plan()) + bytes_of(reference_);
 }
 
-void Subject::poison(int group) { trial_.poison(group); }
-void Subject::enqueue() { trial_.enqueue(); }
-std::vector<LaunchTime> Subject::finish() { return runtime_.finish(); }
-
 Verification Subject::check(int group) {
   const Tensors outputs = trial_.download();
   return compare_all(reference_, outputs, trial_.trespass(), group, &runtime_.device());

@@ -34,9 +34,9 @@ class Subject {
   Subject(Runtime& runtime, const Row& row, Trial trial);
   virtual ~Subject() = default;
 
-  virtual void poison(int group);
-  virtual void enqueue();
-  virtual std::vector<LaunchTime> finish();
+  virtual void poison(int group) { trial_.poison(group); }
+  virtual void enqueue() { trial_.enqueue(); }
+  virtual std::vector<LaunchTime> finish() { return runtime_.finish(); }
   /// Holds what is on the device against the reference, in full.
   virtual Verification check(int group);
 
