@@ -172,13 +172,9 @@ build() {
 
 # Only a failure shows what CMake said.
 configure() {
-  local log how=(-S "$tree" -B "$tree/build" -DCMAKE_BUILD_TYPE=Release)
+  local log=$tree/build/configure.log
   mkdir -p "$tree/build" || fail 3 "the folder $tree/build cannot be made"
-  log=$tree/build/configure.log
-  if grep -q '"name": *"release"' "$tree/CMakePresets.json" 2>/dev/null; then
-    how=(--preset release)
-  fi
-  (cd "$tree" && cmake -G Ninja "${how[@]}") >"$log" 2>&1 || {
+  (cd "$tree" && cmake -G Ninja --preset release) >"$log" 2>&1 || {
     cat "$log" >&2
     fail 3 "CMake could not set up build/; its output is above (if build/ is of another kind of" \
       "build, remove that folder)"
