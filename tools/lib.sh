@@ -164,13 +164,7 @@ need_mali() {
     "more is said by: ninja -C build clam && build/clam doctor"
 }
 
-# build [TARGET...]: Release, by Ninja, into build/; without a target, all of them.
-build() {
-  configure
-  compile "$@"
-}
-
-# Only a failure shows what CMake said.
+# Release, by Ninja, into build/. Only a failure shows what CMake said.
 configure() {
   local log=$tree/build/configure.log
   mkdir -p "$tree/build" || fail 3 "the folder $tree/build cannot be made"
@@ -181,6 +175,7 @@ configure() {
   }
 }
 
+# compile [TARGET...]: in build/; without a target, all of them.
 compile() {
   # Two compilers a core, as memory has room: a busy machine gives each its share.
   ninja -j "$((2 * $(nproc) + 2))" -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the first error is printed above"
