@@ -106,7 +106,7 @@ class Workbench {
       for (int i = 0; i < count; ++i) {
         runtime_.queue().enqueueNDRangeKernel(nothing, cl::NullRange, {1}, {1}, nullptr, &event);
       }
-      watch_.wait(event);
+      wait_for(event, runtime_.queue());
       const double ns = nanoseconds_since(start);
       cl_int seen = 0;
       runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
@@ -205,7 +205,7 @@ class Workbench {
       std::memcpy(mapped, here.data(), size);
       cl::Event event;
       queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
-      watch_.wait(event);
+      wait_for(event, runtime_.queue());
     };
     // Sends by `send` and fetches, and counts one of them. Returns the best of several.
     const auto best_rate = [&](const auto& send, bool counts_sending) {
@@ -247,7 +247,7 @@ class Workbench {
     set_args(fma, 0, from, to, marks, cl_int{0}, cl_int{1}, 1.0f, 1.0f);
     cl::Event event;
     runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
-    watch_.wait(event);
+    wait_for(event, runtime_.queue());
     const double ns = nanoseconds_since(start);
     cl_int seen = 0;
     runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
@@ -322,7 +322,7 @@ class Workbench {
     cl::Event event;
     runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
                                           &event);
-    watch_.wait(event);
+    wait_for(event, runtime_.queue());
     src_ = src;
   }
 
