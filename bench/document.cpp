@@ -58,13 +58,9 @@ json claimed_json(const Result& result) {
 }
 
 /// The mean over all passes.
-double host_us(const Result& result) {
-  double us = 0, iterations = 0;
-  for (const Pass& pass : result.passes) {
-    us += pass.host_us * double(pass.iterations);
-    iterations += double(pass.iterations);
-  }
-  return iterations > 0 ? us / iterations : 0;
+double host_us(std::vector<Pass> passes) {
+  fold(passes, 0);
+  return passes.empty() ? 0 : passes.back().host_us;
 }
 
 json to_json(const Row& row, const Result& result, const Options& options,
@@ -93,7 +89,7 @@ json to_json(const Row& row, const Result& result, const Options& options,
     value["floor_us"] = *floor;
     value["of_peak"] = *floor / result.us.median;
   }
-  value["host_us"] = host_us(result);
+  value["host_us"] = host_us(result.passes);
   if (result.gpu_mhz) value["gpu_mhz"] = *result.gpu_mhz;
   if (result.isolated) value["isolated"] = true;
   if (result.other_load) value["other_load"] = *result.other_load;
@@ -155,14 +151,16 @@ Result failure(const std::string& reason) {
   return result;
 }
 
-Claimed claimed_from_json(const json& claimed) {
-  Claimed result;
-  claimed.at("launches").get_to(result.launches);
-  claimed.at("wall_us").get_to(result.wall_us);
+void take_claim(const json& claimed, Result& result) {
+  claimed.at("launches").get_to(result.claimed.launches);
+  claimed.at("wall_us").get_to(result.claimed.wall_us);
   for (const json& time : claimed.at("timestamps_ns")) {
-    result.times.push_back({time.at(0), time.at(1), time.at(2), time.at(3)});
+    result.claimed.times.push_back({time.at(0), time.at(1), time.at(2), time.at(3)});
   }
-  return result;
+  result.us.median = claimed.value("us", 0.0);
+  result.iterations = claimed.value("iterations", std::int64_t{0});
+  result.flops = claimed.value("flops", 0.0);
+  result.bytes = claimed.value("bytes", 0.0);
 }
 
 void take_times(const json& row, Result& result) {
@@ -221,14 +219,7 @@ Result result_from_json(const json& row) {
     result.verification.outputs[name] = verdict_from_json(verdict);
   }
   result.error_over_bound = result.verification.worst_ratio();
-  if (row.contains("claimed")) {
-    const json& claimed = row.at("claimed");
-    result.claimed = claimed_from_json(claimed);
-    result.us.median = claimed.value("us", 0.0);
-    result.iterations = claimed.value("iterations", std::int64_t{0});
-    result.flops = claimed.value("flops", 0.0);
-    result.bytes = claimed.value("bytes", 0.0);
-  }
+  if (row.contains("claimed")) take_claim(row.at("claimed"), result);
   if (result.outcome == Outcome::fine) take_times(row, result);
   return result;
 }

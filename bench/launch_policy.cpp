@@ -68,7 +68,7 @@ std::vector<FlushCost> measure_launches(const Runtime& like, double seconds) {
     policies.back()->batch_us(++token);  // a driver may finish building now
   }
   const Clock::time_point start = Clock::now();
-  while (costs[0].samples_us.size() < kLeast || nanoseconds_since(start) < seconds * 1e9) {
+  while (costs[0].samples_us.size() < kLeast || seconds_since(start) < seconds) {
     for (std::size_t i = 0; i < costs.size(); ++i) {
       costs[i].samples_us.push_back(policies[i]->batch_us(++token));
     }

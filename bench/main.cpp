@@ -68,9 +68,7 @@ void show_builds(Runtime& runtime, const Selection& selection) {
 
 void add_context(Runtime& runtime) {
   const DeviceInfo& device = runtime.device();
-  const auto add = [](const std::string& key, const std::string& value) {
-    benchmark::AddCustomContext(key, value);
-  };
+  const auto add = benchmark::AddCustomContext;
   add("clam_version", CLAM_VERSION);
   add("device", device.name);
   add("device_version", device.device_version);
@@ -190,21 +188,18 @@ int exit_code(const std::vector<Result>& results) {
 }
 
 /// The device, with what runs on it.
-class Opened {
- public:
+struct Opened {
   explicit Opened(const std::string& device)
-      : entry_(select_device(device)),
-        context_(entry_.device),
-        runtime_(context_, cl::CommandQueue(context_, entry_.device, CL_QUEUE_PROFILING_ENABLE),
-                 RuntimeOptions::from_environment()) {}
+      : entry(select_device(device)),
+        context(entry.device),
+        runtime(context, cl::CommandQueue(context, entry.device, CL_QUEUE_PROFILING_ENABLE),
+                RuntimeOptions::from_environment()) {}
 
-  Runtime& runtime() { return runtime_; }
-  std::string id() const { return fmt::format("{}:{}", entry_.platform, entry_.index); }
+  std::string id() const { return fmt::format("{}:{}", entry.platform, entry.index); }
 
- private:
-  DeviceEntry entry_;
-  cl::Context context_;
-  Runtime runtime_;
+  DeviceEntry entry;
+  cl::Context context;
+  Runtime runtime;
 };
 
 bool isolates(const Options& options, Runtime& runtime) {
@@ -214,13 +209,13 @@ bool isolates(const Options& options, Runtime& runtime) {
 /// What measures the peaks, or some again, and keeps what is larger.
 std::function<void(Peaks&)> peak_meter(const Options& options, const MeterOptions& rows,
                                        Opened& opened) {
-  if (isolates(options, opened.runtime())) {
+  if (isolates(options, opened.runtime)) {
     return [&options, &opened, seconds = rows.seconds](Peaks& peaks) {
       peaks = larger_of(peaks, measure_peaks_isolated(options, seconds, opened.id()));
     };
   }
   return [&opened, how = peak_options(options, rows)](Peaks& peaks) {
-    Runtime& runtime = opened.runtime();
+    Runtime& runtime = opened.runtime;
     peaks = larger_of(peaks, peaks.rows.empty() ? measure_peaks(runtime, how)
                                                 : measure_again(runtime, how, peaks));
   };
@@ -249,7 +244,7 @@ void write_results(const Options& options, const Selection& selection,
                    Opened& opened, Table& table) {
   if (!options.json.empty()) {
     write_file(options.json, make_document(reporter.json(), options, selection, results,
-                                           frame.around(), opened.runtime()));
+                                           frame.around(), opened.runtime));
   }
   if (!options.record_failures.empty()) {
     record_failures(options, selection, results, frame.limits(), opened.id(),
@@ -260,7 +255,7 @@ void write_results(const Options& options, const Selection& selection,
 int measure_rows(const Options& options) {
   const CleanEnd clean_end;
   Opened opened(options.device);
-  Runtime& runtime = opened.runtime();
+  Runtime& runtime = opened.runtime;
   const Selection selection = select_rows(options, runtime.device(), runtime.tuned());
   std::vector<Result> results(selection.rows.size());
   MeterOptions how = meter_options(options);
@@ -311,10 +306,10 @@ int measure_only(const Options& options) {
   Opened opened(options.device);
   const MeterOptions rows = meter_options(options);
   if (!options.only_peaks.empty()) {
-    const Peaks peaks = measure_peaks(opened.runtime(), peak_options(options, rows));
+    const Peaks peaks = measure_peaks(opened.runtime, peak_options(options, rows));
     write_file(options.only_peaks, to_json(peaks).dump());
   } else {
-    const auto costs = measure_launches(opened.runtime(), rows.seconds);
+    const auto costs = measure_launches(opened.runtime, rows.seconds);
     write_file(options.only_launches, to_json(costs).dump());
   }
   return 0;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -123,11 +122,6 @@ Meter::~Meter() { runtime_.bound_flight(most_in_flight_); }
 
 Limits Meter::limits() const { return options_.limits ? *options_.limits : Limits{}; }
 
-bool Meter::is_in_group(std::size_t row) const {
-  return std::any_of(group_.begin(), group_.end(),
-                     [&](const auto& entry) { return entry->row == row; });
-}
-
 void Meter::stop(Entry& entry, Outcome outcome, const std::string& reason) {
   entry.result.outcome = outcome;
   entry.result.reason = reason;
@@ -174,8 +168,7 @@ void Meter::add_to_group(std::size_t row) {
   if (entry.result.was_run() && !entry.result.valid()) return;  // nothing makes up for that
   guard(entry, [&] {
     make_ready(entry);
-    entry.once_ns = entry.subject->warm_up(std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(options_.warm_up_seconds)));
+    entry.once_ns = entry.subject->warm_up(options_.warm_up_seconds);
     entry.plan_rounds(options_);
   });
 }
@@ -219,7 +212,6 @@ void Meter::begin_group(std::size_t first) {
   group_.clear();  // its buffers go before new ones come
   passes_ = 0;
   const Clock::time_point start = Clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::int64_t bytes = 0;
   for (std::size_t row = first; row < selection_.rows.size(); ++row) {
     if (row != first && (!wanted_[row] || asked_[row])) continue;
@@ -227,7 +219,8 @@ void Meter::begin_group(std::size_t first) {
     const Entry* last = group_.empty() ? nullptr : group_.back().get();
     const std::int64_t guess = last && last->subject ? last->subject->bytes() : 0;
     if (last && bytes + guess > options_.memory_bytes) break;
-    if (last && options_.group_seconds > 0 && seconds() > options_.group_seconds) break;
+    const double most_s = options_.group_seconds;
+    if (last && most_s > 0 && seconds_since(start) > most_s) break;
     add_to_group(row);
     if (group_.back()->subject) bytes += group_.back()->subject->bytes();
   }
@@ -241,16 +234,13 @@ void Meter::run_round(Entry& entry) {
   if (options_.clock) options_.clock->before();
   const double wanted_us = options_.seconds * 1e6 / entry.rounds;
   const Clock::time_point start = Clock::now();
-  const auto wall_us = [&] {
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  };
   std::vector<double> times_us;
   do {
     const Batch batch = subject.run(entry.next_batch());
     for (const double ns : batch.iterations_ns()) times_us.push_back(ns * 1e-3);
     entry.spans.push_back(span_of(batch));
     entry.host_us += batch.host_ns * 1e-3;
-  } while (sum(times_us) < wanted_us && wall_us() < kWallOverEvents * wanted_us);
+  } while (sum(times_us) < wanted_us && seconds_since(start) * 1e6 < kWallOverEvents * wanted_us);
   Result& result = entry.result;
   if (options_.clock) {
     result.clock_moved = std::max(result.clock_moved, options_.clock->moved());
@@ -401,7 +391,9 @@ void Meter::watch_clock(Result& next) {
 }
 
 void Meter::measure(std::size_t row) {
-  if (!options_.elsewhere && !is_in_group(row)) begin_group(row);
+  const auto is_row = [&](const auto& entry) { return entry->row == row; };
+  const bool ready = std::any_of(group_.begin(), group_.end(), is_row);
+  if (!options_.elsewhere && !ready) begin_group(row);
   if (given_[row]++ < passes_) return;
   ++passes_;
   if (options_.elsewhere) return visit_all();

@@ -76,7 +76,6 @@ class Meter {
   void guard(Entry& entry, const std::function<void()>& step);
   void stop(Entry& entry, Outcome outcome, const std::string& reason);
   void fail(Entry& entry, const std::string& reason);
-  bool is_in_group(std::size_t row) const;
   Limits limits() const;
   Claim claim_of(const Entry& entry) const;
   double share_that_must_agree(const Result& result) const;

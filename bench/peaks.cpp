@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -52,32 +51,14 @@ void set_args(cl::Kernel& kernel, cl_uint first, const Args&... args) {
   (kernel.setArg(first++, args), ...);
 }
 
-/// The multiply-adds of one width.
-struct MultiplyAdds {
-  std::string dtype, function;  ///< "fma", "mad"
-  int width = 0;
-  int lanes = 0;  ///< of an item
-  int steps = 0;  ///< of a lane, in a pass
-  Work work = {};
-
-  std::string name() const {
-    return fmt::format("{} {}{}", function, dtype == "f16" ? "half" : "float",
-                       width > 1 ? std::to_string(width) : "");
-  }
-};
-
-/// The bits of small whole numbers.
-cl_half half_of(int value) {
-  if (value == 0) return 0;
-  const int exponent = static_cast<int>(std::log2(value));
-  return static_cast<cl_half>(((exponent + 15) << 10) |
-                              ((value - (1 << exponent)) << (10 - exponent)));
-}
-
+/// Whole numbers from `first` on.
 template <typename Value>
-Value number(int value) {
-  if constexpr (sizeof(Value) == 2) return half_of(value);
-  return static_cast<Value>(value);
+std::vector<Value> numbers(const std::string& dtype, int first, int count) {
+  HostTensor tensor(parse_dtype(dtype), {count});
+  for (int i = 0; i < count; ++i) tensor.set(i, first + i);
+  std::vector<Value> values(static_cast<std::size_t>(count));
+  std::memcpy(values.data(), tensor.data(), tensor.bytes());
+  return values;
 }
 
 /// All measurements of one run.
@@ -125,7 +106,7 @@ class Workbench {
       for (int i = 0; i < count; ++i) {
         runtime_.queue().enqueueNDRangeKernel(nothing, cl::NullRange, {1}, {1}, nullptr, &event);
       }
-      watch_.wait(event);
+      wait_for(event, runtime_.queue());
       const double ns = nanoseconds_since(start);
       cl_int seen = 0;
       runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
@@ -137,7 +118,7 @@ class Workbench {
       batch(count);
       std::vector<double> times;
       const Clock::time_point start = Clock::now();
-      while (times.size() < kLeast || nanoseconds_since(start) < window() * 1e9) {
+      while (times.size() < kLeast || seconds_since(start) < window()) {
         times.push_back(batch(count));
       }
       return median(times) * 1e-3;
@@ -148,8 +129,8 @@ class Workbench {
   }
 
   double multiply_adds(const std::string& dtype, const std::string& function, int width) {
-    MultiplyAdds adds = prepare(dtype, function, width);
-    return dtype == "f16" ? count<cl_half>(adds) : count<cl_float>(adds);
+    return dtype == "f16" ? count<cl_half>(dtype, function, width)
+                          : count<cl_float>(dtype, function, width);
   }
 
   /// Every width, by the quicker function: fma() is in software where the hardware has none.
@@ -224,14 +205,14 @@ class Workbench {
       std::memcpy(mapped, here.data(), size);
       cl::Event event;
       queue.enqueueUnmapMemObject(there, mapped, nullptr, &event);
-      watch_.wait(event);
+      wait_for(event, runtime_.queue());
     };
     // Sends by `send` and fetches, and counts one of them. Returns the best of several.
     const auto best_rate = [&](const auto& send, bool counts_sending) {
       double best = 0;
       const Clock::time_point first = Clock::now();
-      for (int i = 0; i < kFewest || nanoseconds_since(first) < window() * 1e9; ++i) {
-        if (i > 0 && nanoseconds_since(first) > kPatience * window() * 1e9) break;
+      for (int i = 0; i < kFewest || seconds_since(first) < window(); ++i) {
+        if (i > 0 && seconds_since(first) > kPatience * window()) break;
         std::memset(here.data(), ++turn, size);
         std::memset(back.data(), 0, size);
         const Clock::time_point start = Clock::now();
@@ -266,7 +247,7 @@ class Workbench {
     set_args(fma, 0, from, to, marks, cl_int{0}, cl_int{1}, 1.0f, 1.0f);
     cl::Event event;
     runtime_.queue().enqueueNDRangeKernel(fma, cl::NullRange, {1, 1}, {1, 1}, nullptr, &event);
-    watch_.wait(event);
+    wait_for(event, runtime_.queue());
     const double ns = nanoseconds_since(start);
     cl_int seen = 0;
     runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
@@ -283,15 +264,15 @@ class Workbench {
   }
 
  private:
-  MultiplyAdds prepare(const std::string& dtype, const std::string& function, int width) {
-    const bool half = dtype == "f16", cpu = on_cpu();
-    // A CPU hides its latency by chains alone, a GPU by warps, which many registers make fewer.
-    const int enough = cpu ? 8 : std::clamp(16 / width, 1, 8);
-    const int chains = options_.chains > 0 ? options_.chains : enough;
-    const bool straight = half && !cpu;
-    MultiplyAdds adds{dtype, function, width, chains * width};
-    adds.steps = kRound * (straight ? kStraightRounds : kRounds);
-    Work& work = adds.work;
+  /// A CPU hides its latency by chains alone, a GPU by warps, which many registers make fewer.
+  int chains_of(int width) const {
+    if (options_.chains > 0) return options_.chains;
+    return on_cpu() ? 8 : std::clamp(16 / width, 1, 8);
+  }
+
+  Work prepare(bool half, const std::string& function, int width, int chains) {
+    const bool cpu = on_cpu(), straight = half && !cpu;
+    Work work;
     work.kernel = kernel(
         "peak_fma", fmt::format("{}{}{}-DPEAK_WIDTH={} -DPEAK_CHAINS={}", half ? "-DCLAM_F16 " : "",
                                 straight ? "-DPEAK_STRAIGHT=1 " : "",
@@ -300,30 +281,32 @@ class Workbench {
     const auto units = static_cast<std::size_t>(runtime_.device().compute_units);
     work.items = cpu ? 2 * work.group * units : 256 * units;
     work.items -= work.items % work.group;
-    work.mark = adds.steps;  // chain 0 starts at 0
+    work.mark = kRound * (straight ? kStraightRounds : kRounds);  // chain 0 starts at 0
     work.marks = 2;
-    return adds;
+    return work;
   }
 
   /// Each lane counts from its own start. Returns GFLOP/s.
   template <typename Value>
-  double count(MultiplyAdds& adds) {
-    std::vector<Value> start;
-    for (int i = 0; i < kStarts; ++i) start.push_back(number<Value>(i));
-    const cl::Buffer from = source(start);
-    const std::size_t count = adds.work.items * static_cast<std::size_t>(adds.lanes);
+  double count(const std::string& dtype, const std::string& function, int width) {
+    const bool half = dtype == "f16";
+    const int chains = chains_of(width), lanes = chains * width;  // of an item
+    Work work = prepare(half, function, width, chains);
+    const auto steps = static_cast<int>(work.mark);  // of a lane, in a pass
+    const cl::Buffer from = source(numbers<Value>(dtype, 0, kStarts));
+    const std::vector<Value> ends = numbers<Value>(dtype, steps, lanes);
+    const std::size_t count = work.items * ends.size();
     const auto bytes = static_cast<std::int64_t>(count * sizeof(Value));
     const cl::Buffer to = buffer(bytes);
     poison(to, bytes);
-    cl::Kernel& kernel = adds.work.kernel;
-    set_args(kernel, 0, from, to);
-    set_args(kernel, 4, cl_int{kRounds}, 1.0f, 1.0f);
-    const double ns = watch_.best_ns(adds.work, window());
-    check<Value>(to, count, [&](std::size_t i) {
-      return number<Value>(static_cast<int>(i % static_cast<std::size_t>(adds.lanes)) + adds.steps);
-    });
-    const double giga = 2.0 * double(adds.steps) * double(count) / ns;
-    peaks_.rows.push_back({adds.name(), adds.dtype, adds.width, 0, ns * 1e-3, giga});
+    set_args(work.kernel, 0, from, to);
+    set_args(work.kernel, 4, cl_int{kRounds}, 1.0f, 1.0f);
+    const double ns = watch_.best_ns(work, window());
+    check<Value>(to, count, [&](std::size_t i) { return ends[i % ends.size()]; });
+    const double giga = 2.0 * double(steps) * double(count) / ns;
+    const std::string name = fmt::format("{} {}{}", function, half ? "half" : "float",
+                                         width > 1 ? std::to_string(width) : "");
+    peaks_.rows.push_back({name, dtype, width, 0, ns * 1e-3, giga});
     return giga;
   }
 
@@ -339,7 +322,7 @@ class Workbench {
     cl::Event event;
     runtime_.queue().enqueueNDRangeKernel(fill, cl::NullRange, {items, 1}, {group, 1}, nullptr,
                                           &event);
-    watch_.wait(event);
+    wait_for(event, runtime_.queue());
     src_ = src;
   }
 

@@ -81,16 +81,11 @@ class Selector {
     for (const auto& [workload, node] : quick_nodes()) {
       add_lines(problem_of(workload, node), {}, listed);
     }
-    const std::size_t rows = selection_.rows.size();
+    takes_more_ = false;
     for (const std::string& workload : workload_names()) {
       add(read_workload(workload));
-      auto& lines = selection_.blocks.back().lines;
-      const auto other = [&](const Line& line) { return line.row >= rows; };
-      lines.erase(std::remove_if(lines.begin(), lines.end(), other), lines.end());
-      if (lines.empty()) selection_.blocks.pop_back();
+      if (selection_.blocks.back().lines.empty()) selection_.blocks.pop_back();
     }
-    selection_.rows.erase(selection_.rows.begin() + static_cast<std::ptrdiff_t>(rows),
-                          selection_.rows.end());
   }
 
   void add_problems(const std::vector<std::string>& lines) {
@@ -137,18 +132,19 @@ class Selector {
     if (typed.empty()) typed.push_back(problem);
     for (const Problem& each : typed) {
       for (const std::string& way : ways_of(op_of(each))) {
-        block.lines.push_back({row_of(each, way), node});
+        if (const auto row = row_of(each, way)) block.lines.push_back({*row, node});
       }
     }
   }
 
-  std::size_t row_of(const Problem& problem, const std::string& way) {
+  std::optional<std::size_t> row_of(const Problem& problem, const std::string& way) {
     const bool plain = way.empty() || way == default_variant(problem, device_, tuned_);
     const std::string name = plain ? problem.text() : problem.text() + "/" + way;
     auto& rows = selection_.rows;
     if (const Row* known = find_by_name(rows, name)) {
       return static_cast<std::size_t>(known - rows.data());
     }
+    if (!takes_more_) return std::nullopt;
     const std::string variant = plain ? "" : name_of(way);
     rows.push_back(
         {name, problem, variant, way.substr(std::min(name_of(way).size() + 1, way.size()))});
@@ -159,6 +155,7 @@ class Selector {
   const DeviceInfo& device_;
   std::shared_ptr<const Tuned> tuned_;
   Selection selection_;
+  bool takes_more_ = true;  ///< rows, beside those that it has
 };
 
 }  // namespace

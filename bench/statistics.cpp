@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace clam::bench {
 namespace {
@@ -44,24 +45,19 @@ struct Ranks {
 };
 
 Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
-  struct Sample {
-    double value;
-    bool of_b;
-  };
-  std::vector<Sample> all;
-  for (const double value : a) all.push_back({value, false});
-  for (const double value : b) all.push_back({value, true});
-  std::sort(all.begin(), all.end(),
-            [](const Sample& x, const Sample& y) { return x.value < y.value; });
+  std::vector<std::pair<double, bool>> all;  // each sample, and whether it is of b
+  for (const double value : a) all.emplace_back(value, false);
+  for (const double value : b) all.emplace_back(value, true);
+  std::sort(all.begin(), all.end());
   Ranks ranks;
   for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
-    while (to < all.size() && all[to].value == all[from].value) ++to;
+    while (to < all.size() && all[to].first == all[from].first) ++to;
     const auto rank = static_cast<std::int64_t>(from + 1 + to);
     const double t = double(to - from);
     ranks.ties += t * t * t - t;
     for (std::size_t i = from; i < to; ++i) {
       ranks.doubled.push_back(rank);
-      if (all[i].of_b) ranks.sum_of_b += rank;
+      if (all[i].second) ranks.sum_of_b += rank;
     }
   }
   return ranks;

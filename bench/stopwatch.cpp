@@ -29,8 +29,8 @@ double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-void Stopwatch::wait(const cl::Event& event) const {
-  runtime_.queue().flush();
+void wait_for(const cl::Event& event, const cl::CommandQueue& queue) {
+  queue.flush();
   event.wait();
   const cl_int status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
   if (status == CL_COMPLETE) return;
@@ -58,7 +58,7 @@ double Stopwatch::best_ns(Work& work, double seconds) {
   take(run);
   // Where the machine does much else, a fair launch may be long in coming.
   constexpr int kFewest = 2, kTries = 20;
-  for (int tries = 0; tries < (best ? kFewest : kTries) || nanoseconds_since(start) < seconds * 1e9;
+  for (int tries = 0; tries < (best ? kFewest : kTries) || seconds_since(start) < seconds;
        ++tries) {
     run = launch(work, passes);
     take(run);
@@ -82,7 +82,7 @@ Stopwatch::Run Stopwatch::launch(Work& work, std::size_t passes) {
   cl::Event event;
   runtime_.queue().enqueueNDRangeKernel(work.kernel, cl::NullRange, {work.items, passes},
                                         {work.group, 1}, nullptr, &event);
-  wait(event);
+  wait_for(event, runtime_.queue());
   const double wall_ns = nanoseconds_since(start);
   check_marks(work, passes);
   const double ns = LaunchTime::of(event).ns();
@@ -112,7 +112,6 @@ void Stopwatch::check_marks(const Work& work, std::size_t passes) {
 
 EmptyLaunches::EmptyLaunches(Runtime& runtime)
     : runtime_(runtime),
-      watch_(runtime),
       // The runtime keeps its program, as each row may ask for it.
       kernel_(runtime.programs().kernel(peaks_source(), "", "peak_nothing")),
       marks_(runtime.context(), CL_MEM_READ_WRITE, sizeof(cl_int)) {
@@ -125,7 +124,7 @@ double EmptyLaunches::run(std::int64_t launches) {
   const auto most = static_cast<std::size_t>(runtime_.max_in_flight());
   std::deque<cl::Event> in_flight;
   const auto retire = [&] {
-    watch_.wait(in_flight.front());
+    wait_for(in_flight.front(), runtime_.queue());
     in_flight.pop_front();
   };
   const Clock::time_point start = Clock::now();

@@ -24,6 +24,9 @@ KernelSource peaks_source();
 /// Nanoseconds on the host's clock.
 double nanoseconds_since(Clock::time_point start);
 
+/// Waits in the ways that no known driver hangs on (see Runtime), and checks the status.
+void wait_for(const cl::Event& event, const cl::CommandQueue& queue);
+
 /// A kernel with its arguments, all but those of a single launch.
 struct Work {
   cl::Kernel kernel;
@@ -38,8 +41,6 @@ class Stopwatch {
 
   /// What a launch and the wait for it take the host beside the work.
   void allow(double round_trip_ns) { slack_ns_ = 3 * round_trip_ns; }
-  /// Waits in the ways that no known driver hangs on (see Runtime), and checks the status.
-  void wait(const cl::Event& event) const;
   /// The least time of a pass, of several launches in `seconds`. Throws Refused.
   double best_ns(Work& work, double seconds);
   /// Time of first launches, in which a driver may finish building.
@@ -70,7 +71,6 @@ class EmptyLaunches {
 
  private:
   Runtime& runtime_;
-  Stopwatch watch_;
   cl::Kernel kernel_;
   cl::Buffer marks_;
 };

@@ -70,10 +70,6 @@ Subject::Subject(Runtime& runtime, const Row& row, Trial trial)
   bytes_ = bytes_of(plan()) + bytes_of(reference_);
 }
 
-void Subject::poison(int group) { trial_.poison(group); }
-void Subject::enqueue() { trial_.enqueue(); }
-std::vector<LaunchTime> Subject::finish() { return runtime_.finish(); }
-
 Verification Subject::check(int group) {
   const Tensors outputs = trial_.download();
   return compare_all(reference_, outputs, trial_.trespass(), group, &runtime_.device());
@@ -96,13 +92,13 @@ Batch Subject::run(std::int64_t iterations) {
   return batch;
 }
 
-double Subject::warm_up(Clock::duration limit) {
+double Subject::warm_up(double seconds) {
   const Clock::time_point start = Clock::now();
   std::vector<double> walls_ns;
   do {
     walls_ns.push_back(run(1).wall_ns);
   } while (walls_ns.size() < kWarmUpRuns && !is_stable(walls_ns, kStableRuns, kStable) &&
-           Clock::now() - start < limit);
+           seconds_since(start) < seconds);
   const std::size_t last = std::min(walls_ns.size(), kStableRuns);
   return median({walls_ns.end() - static_cast<std::ptrdiff_t>(last), walls_ns.end()});
 }

@@ -34,9 +34,9 @@ class Subject {
   Subject(Runtime& runtime, const Row& row, Trial trial);
   virtual ~Subject() = default;
 
-  virtual void poison(int group);
-  virtual void enqueue();
-  virtual std::vector<LaunchTime> finish();
+  virtual void poison(int group) { trial_.poison(group); }
+  virtual void enqueue() { trial_.enqueue(); }
+  virtual std::vector<LaunchTime> finish() { return runtime_.finish(); }
   /// Holds what is on the device against the reference, in full.
   virtual Verification check(int group);
 
@@ -44,9 +44,9 @@ class Subject {
   Batch run(std::int64_t iterations);
   /// What the last run gave, one that was refused too.
   const Batch& last() const { return last_; }
-  /// Runs single iterations until their wall times are stable, or the limit is over. Returns the
-  /// median of the last of them in nanoseconds.
-  double warm_up(Clock::duration limit);
+  /// Runs single iterations until their wall times are stable, or so many seconds are over. Returns
+  /// the median of the last of them in nanoseconds.
+  double warm_up(double seconds);
 
   const Plan& plan() const { return trial_.plan(); }
   const std::string& data_set() const { return set_.name; }

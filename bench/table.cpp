@@ -14,7 +14,6 @@
 namespace clam::bench {
 namespace {
 
-constexpr std::size_t kNoBlock = static_cast<std::size_t>(-1);
 constexpr std::size_t kFarthest = 3;  // rows that the summary names
 constexpr const char* kFigures = "        us  pack us  GFLOP/s     GB/s % peak launches err/bound";
 
@@ -74,12 +73,13 @@ std::size_t name_width(const Block& block) {
 
 Table::Table(const Selection& selection, const std::vector<Result>& results,
              const DeviceInfo& device, std::FILE* out)
-    : selection_(selection), results_(results), device_(device), out_(out), shown_block_(kNoBlock) {
+    : selection_(selection), results_(results), device_(device), out_(out) {
   for (std::size_t row = 0; selection.once && row < selection.rows.size(); ++row) {
-    places_.push_back({0, row});
+    places_.push_back({nullptr, {row, {}}});
   }
-  for (std::size_t b = 0; !selection.once && b < selection.blocks.size(); ++b) {
-    for (std::size_t l = 0; l < selection.blocks[b].lines.size(); ++l) places_.push_back({b, l});
+  if (selection.once) return;
+  for (const Block& block : selection.blocks) {
+    for (const Line& line : block.lines) places_.push_back({&block, line});
   }
 }
 
@@ -143,11 +143,11 @@ std::size_t Table::column_width(const Block& block, const Workload::Column& colu
 
 void Table::show_head(const Place& place) {
   if (std::exchange(shown_block_, place.block) == place.block) return;
-  if (selection_.once) {
+  if (!place.block) {
     fmt::print(out_, "\n{}  problem, variant: nodes that are this problem\n", kFigures);
     return;
   }
-  const Block& block = selection_.blocks[place.block];
+  const Block& block = *place.block;
   const Workload& workload = block.workload;
   fmt::print(out_, "\n{}\n",
              workload.name.empty() ? "problems of the command line"
@@ -182,20 +182,19 @@ void Table::show_invalid(const std::string& start, const Row& row, const Result&
 }
 
 void Table::show(const Place& place) {
-  const std::size_t index = row_of(place);
-  const Row& row = selection_.rows[index];
-  const Result& result = results_[index];
+  const auto& [in_block, line] = place;
+  const Row& row = selection_.rows[line.row];
+  const Result& result = results_[line.row];
   if (!result.was_run()) return;
   show_head(place);
-  if (selection_.once) {
+  if (!in_block) {
     if (result.outcome != Outcome::fine) return show_invalid("", row, result);
-    const std::string nodes = nodes_of(selection_, index);
+    const std::string nodes = nodes_of(selection_, line.row);
     fmt::print(out_, "{}  {}{}\n", figures_of(row, result), problem_cell(row, result),
                nodes.empty() ? "" : ": " + nodes);
     return;
   }
-  const Block& block = selection_.blocks[place.block];
-  const Line& line = block.lines[place.line];
+  const Block& block = *in_block;
   const Workload::Node* node = block.node(line);
   const std::string name = fmt::format("{:<{}} ", name_of(block, line), name_width(block));
   if (result.outcome != Outcome::fine) return show_invalid(name, row, result);
@@ -210,12 +209,8 @@ void Table::show(const Place& place) {
              claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 
-std::size_t Table::row_of(const Place& place) const {
-  return selection_.once ? place.line : selection_.blocks[place.block].lines[place.line].row;
-}
-
 void Table::row_done(std::size_t row) {
-  const auto shows = [&](const Place& place) { return row_of(place) == row; };
+  const auto shows = [&](const Place& place) { return place.line.row == row; };
   const auto first = places_.begin() + static_cast<std::ptrdiff_t>(next_);
   auto place = std::find_if(first, places_.end(), shows);
   if (place == places_.end()) return;  // a repetition out of order: foot() has the counts

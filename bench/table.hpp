@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ class Table {
  private:
   /// A line of a block; or where rows are shown once, a row of the one table.
   struct Place {
-    std::size_t block, line;
+    const Block* block;  ///< null: of the one table
+    Line line;
   };
-  std::size_t row_of(const Place& place) const;
   void show(const Place& place);
   void show_invalid(const std::string& start, const Row& row, const Result& result);
   /// Unless it was printed last.
@@ -56,7 +57,7 @@ class Table {
   MeasuredPeak peak_;
   std::vector<Place> places_;  ///< all, in order
   std::size_t next_ = 0;       ///< the first place that is not shown
-  std::size_t shown_block_;    ///< whose head was printed last
+  std::optional<const Block*> shown_block_;  ///< whose head was printed last
 };
 
 }  // namespace clam::bench

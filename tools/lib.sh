@@ -164,27 +164,18 @@ need_mali() {
     "more is said by: ninja -C build clam && build/clam doctor"
 }
 
-# build [TARGET...]: Release, by Ninja, into build/; without a target, all of them.
-build() {
-  configure
-  compile "$@"
-}
-
-# Only a failure shows what CMake said.
+# Release, by Ninja, into build/. Only a failure shows what CMake said.
 configure() {
-  local log how=(-S "$tree" -B "$tree/build" -DCMAKE_BUILD_TYPE=Release)
+  local log=$tree/build/configure.log
   mkdir -p "$tree/build" || fail 3 "the folder $tree/build cannot be made"
-  log=$tree/build/configure.log
-  if grep -q '"name": *"release"' "$tree/CMakePresets.json" 2>/dev/null; then
-    how=(--preset release)
-  fi
-  (cd "$tree" && cmake -G Ninja "${how[@]}") >"$log" 2>&1 || {
+  (cd "$tree" && cmake -G Ninja --preset release) >"$log" 2>&1 || {
     cat "$log" >&2
     fail 3 "CMake could not set up build/; its output is above (if build/ is of another kind of" \
       "build, remove that folder)"
   }
 }
 
+# compile [TARGET...]: in build/; without a target, all of them.
 compile() {
   # Two compilers a core, as memory has room: a busy machine gives each its share.
   ninja -j "$((2 * $(nproc) + 2))" -C "$tree/build" "$@" >&2 || fail 3 "the build failed; the first error is printed above"

@@ -75,14 +75,12 @@ class ClBlastSide : public Side {
 }  // namespace
 
 Reason clblast_lacks(const Problem& problem) {
-  if (product_of(problem)) {
-    if (problem.dtype() != Dtype::f32) return "peers are compared in f32";
-    return {};
-  }
-  if (problem.schema().name != "conv2d")
+  const bool product = product_of(problem).has_value();
+  if (!product && problem.schema().name != "conv2d")
     return fmt::format("CLBlast has no {}", problem.schema().name);
+  if (problem.dtype() != Dtype::f32) return "peers are compared in f32";
+  if (product) return {};
   const Conv2d conv(problem);
-  if (conv.dtype != Dtype::f32) return "peers are compared in f32";
   if (conv.groups > 1) return "CLBlast has no depthwise or grouped convolution";
   if (conv.nhwc) return "CLBlast's Convgemm takes layout=nchw only";
   if (conv.pad_t != conv.pad_b || conv.pad_l != conv.pad_r) {

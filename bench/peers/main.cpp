@@ -25,14 +25,9 @@ Result measure(Runtime& runtime, const Row& row, const std::optional<OpenBlas>& 
     if (auto side = make_openblas(task, *openblas)) sides.push_back(std::move(side));
   }
   const std::vector<double> us = take_turns(sides, turns);
-  Result result;
-  result.variant = task.trial.plan().variant;
-  result.routine = clblast_routine(row.problem);
-  result.flops = flops_of(row.problem);
-  result.clam_us = us[0];
-  result.peers_us["clblast"] = us[1];
-  if (us.size() > 2) result.peers_us["openblas"] = us[2];
-  return result;
+  std::vector<Yardstick> libraries = {{"clblast", clblast_routine(row.problem), us[1]}};
+  if (us.size() > 2) libraries.push_back({"openblas", "", us[2]});
+  return {Outcome::fine, "", task.trial.plan().variant, us[0], libraries, flops_of(row.problem)};
 }
 
 /// Empty, or why there is nothing to compare with.

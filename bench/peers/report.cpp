@@ -43,11 +43,11 @@ Means means_of(const std::string& peer, const std::vector<Row>& rows,
                const std::vector<Result>& results) {
   Means means;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto us = results[i].peers_us.find(peer);
-    if (us == results[i].peers_us.end()) continue;
+    const Yardstick* library = find_by_name(results[i].yardsticks, peer);
+    if (!library) continue;
     const std::string node = rows[i].node.empty() ? rows[i].problem.text() : rows[i].node;
     for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
-      means[group].add(us->second / results[i].clam_us, node);
+      means[group].add(library->us / results[i].clam_us, node);
     }
   }
   return means;
@@ -111,27 +111,23 @@ json to_json(const Row& row, const Result& result) {
   if (!result.reason.empty()) value["reason"] = result.reason;
   if (result.outcome != Outcome::fine) return value;
   value["variant"] = result.variant;
-  if (!result.yardsticks.empty()) {
-    value["data_set"] = row.set;
-    value["clam"] = {{"us", result.clam_us}};
-    for (const Yardstick& yardstick : result.yardsticks) {
-      json& one = value[yardstick.name];
-      one = {{"about", yardstick.about},
-             {"us", yardstick.us},
-             {"over_clam", yardstick.us / result.clam_us}};
-      if (yardstick.bar == 0) continue;
-      one["clam_over"] = result.clam_us / yardstick.us;
-      one["bar"] = yardstick.bar;  // of clam_over
-    }
-    return value;
+  const bool libraries = result.flops > 0;
+  if (libraries) value["flops"] = result.flops;
+  if (!libraries) value["data_set"] = row.set;
+  const auto add = [&](const std::string& name, double us) -> json& {
+    value[name] = {{"us", us}};
+    if (libraries) value[name]["gflop_per_s"] = gflops(result, us);
+    return value[name];
+  };
+  add("clam", result.clam_us);
+  for (const Yardstick& yardstick : result.yardsticks) {
+    json& one = add(yardstick.name, yardstick.us);
+    one["over_clam"] = yardstick.us / result.clam_us;
+    if (!yardstick.about.empty()) one[libraries ? "routine" : "about"] = yardstick.about;
+    if (yardstick.bar == 0) continue;
+    one["clam_over"] = result.clam_us / yardstick.us;
+    one["bar"] = yardstick.bar;  // of clam_over
   }
-  value["flops"] = result.flops;
-  value["clam"] = {{"us", result.clam_us}, {"gflop_per_s", gflops(result, result.clam_us)}};
-  for (const auto& [peer, us] : result.peers_us) {
-    value[peer] = {
-        {"us", us}, {"gflop_per_s", gflops(result, us)}, {"over_clam", us / result.clam_us}};
-  }
-  value["clblast"]["routine"] = result.routine;
   return value;
 }
 
@@ -163,18 +159,17 @@ void print_row(const Row& row, const Row* previous, const Result& result) {
   if (result.outcome != Outcome::fine) {
     fmt::print("{:<{}} {}: {}: {}\n", node, kNodeWidth, word(result.outcome), row.problem.text(),
                result.reason);
-  } else if (!result.yardsticks.empty()) {
+  } else if (result.flops == 0) {
     print_yardsticks(row, result);
   } else {
-    const double clblast_us = result.peers_us.at("clblast");
-    const auto openblas = result.peers_us.find("openblas");
-    const bool both = openblas != result.peers_us.end();
+    const double clblast_us = result.yardsticks.front().us;
+    const Yardstick* openblas = find_by_name(result.yardsticks, "openblas");
     fmt::print("{:<{}} {:>10.1f} {:>8.2f} {:>10.1f} {:>8.2f} {:>7.2f} {:>9} {:>7}  {}, {}, {}\n",
                node, kNodeWidth, result.clam_us, gflops(result, result.clam_us), clblast_us,
                gflops(result, clblast_us), clblast_us / result.clam_us,
-               both ? fmt::format("{:.1f}", openblas->second) : "-",
-               both ? fmt::format("{:.2f}", openblas->second / result.clam_us) : "-",
-               row.problem.text(), result.variant, result.routine);
+               openblas ? fmt::format("{:.1f}", openblas->us) : "-",
+               openblas ? fmt::format("{:.2f}", openblas->us / result.clam_us) : "-",
+               row.problem.text(), result.variant, result.yardsticks.front().about);
   }
   std::fflush(stdout);
 }

@@ -2,7 +2,6 @@
 // report.hpp - rows of clam beside its peers: the table, the means and the JSON document.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,9 @@ namespace clam::peers {
 
 enum class Outcome { fine, no_peer, check_failed, unsupported, device_error };
 
-/// Something that clam's time is held against, where no library has the op.
+/// Something that clam's time is held against: a library, or where none has the op something else.
 struct Yardstick {
-  std::string name, about;
+  std::string name, about;  ///< about "clblast": its routine
   double us = 0;
   double bar = 0;  ///< clam is to take at most so many times as long; 0: nothing is asked
 };
@@ -23,10 +22,10 @@ struct Yardstick {
 struct Result {
   Outcome outcome = Outcome::fine;
   std::string reason;  ///< unless fine
-  std::string variant = {}, routine = {};
-  double flops = 0, clam_us = 0;
-  std::map<std::string, double> peers_us = {};  ///< "clblast", and "openblas" where it is here
-  std::vector<Yardstick> yardsticks = {};       ///< of the tail, which has no times of libraries
+  std::string variant = {};
+  double clam_us = 0;
+  std::vector<Yardstick> yardsticks = {};  ///< "clblast", and "openblas" where it is here
+  double flops = 0;                        ///< 0: of the tail, which has no times of libraries
 };
 
 void print_head(const Runtime& runtime, const Options& options, const std::string& openblas);

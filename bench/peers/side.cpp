@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "check/clock.hpp"
 
@@ -45,7 +44,7 @@ double Side::seconds(int calls) {
     call();
     if (i % kInFlight == 0 || i == calls) wait();
   }
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return seconds_since(start);
 }
 
 void Side::take_turn(int turn, int calls) {

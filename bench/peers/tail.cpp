@@ -107,11 +107,7 @@ std::vector<double> medians_of(const std::vector<std::pair<const char*, Subject*
 }
 
 Result result_of(const Task& task, double us, std::vector<Yardstick> yardsticks) {
-  Result result;
-  result.variant = task.trial.plan().variant;
-  result.clam_us = us;
-  result.yardsticks = std::move(yardsticks);
-  return result;
+  return {Outcome::fine, "", task.trial.plan().variant, us, std::move(yardsticks)};
 }
 
 Result measure_counts(Runtime& runtime, const Row& row, int turns) {

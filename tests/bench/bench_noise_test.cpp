@@ -28,7 +28,7 @@ TEST(bench_noise_device, DISABLED_record) {
   constexpr int kBatches = 1000;
   const std::string line = "unary op=exp shape=4099 dtype=f32";
   Subject subject(runtime(), {line, Problem::parse(line), ""});
-  subject.warm_up(std::chrono::milliseconds(200));
+  subject.warm_up(0.2);
   std::vector<double> device_us, wait_us;
   for (int i = 0; i < kBatches; ++i) {
     const Batch batch = subject.run(1);

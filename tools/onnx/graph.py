@@ -160,20 +160,16 @@ class Graph:
         new = Node(kept.op, inputs or before.inputs, after.outputs, {**kept.attrs, **attrs})
         return self.replace([before, after], new, kept.main)
 
-    def redirect(self, name: str, source: str) -> None:
-        """Whoever read `name` reads `source`. An output of the model stays, as a view."""
-        for node in set(self.readers.get(name, ())):
-            self.remove(node)
-            node.inputs = [source if i == name else i for i in node.inputs]
-            self.add(node)
-
     def drop(self, node: Node, source: str) -> None:
-        """The node gives what its input has."""
+        """Whoever read the node reads `source`, which is the same. An output of the model stays, as a view."""
         if node.output in self.outputs:
             node.op = "Same"
             return
         self.remove(node)
-        self.redirect(node.output, source)
+        for reader in set(self.readers.get(node.output, ())):
+            self.remove(reader)
+            reader.inputs = [source if i == node.output else i for i in reader.inputs]
+            self.add(reader)
         self.fate(node, "dropped", source)
 
     def fate(self, node: Node, became: str, into: str = "", why: str = "", over: Container[str] | None = None) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Operations that move no element, or that only say where elements lie: what numpy does with strides."""
 import math
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,15 +103,10 @@ def materialise(emitter: "Emitter", node: Node, name: str) -> None:
 def merge_axes(shape: tuple[int, ...], perm: list[int]) -> tuple[tuple[int, ...], list[int]]:
     """The same transposition without axes of one element, and with those that stay together as one."""
     order = [axis for axis in perm if shape[axis] != 1]
-    kept = sorted(order)
-    groups: list[list[int]] = []
-    for axis in order:
-        after = groups[-1][-1] if groups else None
-        if after is not None and kept.index(axis) == kept.index(after) + 1:
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-    if not groups:
+    if not order:
         return (1,), [0]
+    kept = sorted(order)  # of axes that follow each other, place here less place in `order` is the same
+    runs = groupby(enumerate(order), lambda place: kept.index(place[1]) - place[0])
+    groups = [[axis for _, axis in run] for _, run in runs]
     sources = sorted(groups)
     return tuple(math.prod(shape[a] for a in g) for g in sources), [sources.index(g) for g in groups]

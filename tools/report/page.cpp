@@ -4,6 +4,7 @@
 #include "part.hpp"
 #include "report.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/words.hpp"
 
 namespace clam {
 
@@ -14,11 +15,9 @@ namespace {
 using nlohmann::json;
 
 /// A file of tools/report, or Chart.js; empty where the build had none.
-std::string_view file_of_page(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_report()) {
-    if (file.name == name) return file.text;
-  }
-  return {};
+std::string file_of_page(std::string_view name) {
+  const EmbeddedFile* file = find_by_name(embedded_report(), name);
+  return file ? std::string(file->text) : "";
 }
 
 std::string escaped(const std::string& text) {
@@ -134,10 +133,10 @@ std::string to_html(const std::vector<ReportBoard>& boards) {
                {"boards", json::array()}};
   for (const ReportBoard& board : boards) data["boards"].push_back(to_json(board));
   return filled(file_of_page("page.html"), {{"@TITLE@", escaped(title_of(boards))},
-                                            {"@STYLE@", std::string(file_of_page("page.css"))},
+                                            {"@STYLE@", file_of_page("page.css")},
                                             {"@DATA@", for_script(data)},
-                                            {"@CHART@", std::string(file_of_page("chart.js"))},
-                                            {"@SCRIPT@", std::string(file_of_page("page.js"))}});
+                                            {"@CHART@", file_of_page("chart.js")},
+                                            {"@SCRIPT@", file_of_page("page.js")}});
 }
 
 }  // namespace clam

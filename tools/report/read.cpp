@@ -103,17 +103,16 @@ ReportRow read_row(const Part& part) {
   return row;
 }
 
-/// "lightglue-192: dense_3", by the row's name.
-std::multimap<std::string, std::string> nodes_of(const Part& own) {
-  std::multimap<std::string, std::string> nodes;
+/// Gives rows the nodes that show them: "lightglue-192: dense_3".
+void add_nodes(const Part& own, std::vector<ReportRow>& rows) {
   for (const Part& workload : own.objects("workloads")) {
     const std::string name = workload.text("name");
     for (const Part& node : workload.objects("nodes")) {
       const std::string of = node.text("name");
-      if (!of.empty()) nodes.emplace(node.text("row"), name.empty() ? of : name + ": " + of);
+      ReportRow* row = find_by_name(rows, node.text("row"));
+      if (row && !of.empty()) row->nodes.push_back(name.empty() ? of : name + ": " + of);
     }
   }
-  return nodes;
 }
 
 /// Its nodes with the times of their rows. A node whose kernel does another's work too is that one.
@@ -257,12 +256,8 @@ ReportBoard read_results(const std::string& path) {
   board.refused = peaks.texts("refused");
   board.peak_rows = json::array();
   for (const Part& row : peaks.objects("rows")) board.peak_rows.push_back(peak_row(row));
-  const auto nodes = nodes_of(own);
-  for (const Part& part : own.objects("rows")) {
-    board.rows.push_back(read_row(part));
-    const auto [first, last] = nodes.equal_range(board.rows.back().name);
-    for (auto node = first; node != last; ++node) board.rows.back().nodes.push_back(node->second);
-  }
+  for (const Part& part : own.objects("rows")) board.rows.push_back(read_row(part));
+  add_nodes(own, board.rows);
   if (board.rows.empty()) throw BadArgument(path + " has no rows: nothing was measured");
   for (const Part& workload : own.objects("workloads")) {
     board.models.push_back(model_of(workload, board.rows));
