@@ -221,9 +221,12 @@ Outcome execute(Session& session, const RunRequest& request, const RunJob& job) 
   outcome.plan = trial.plan();
   outcome.trespass = trial.trespass();
   if (request.check) {
-    const DataSet given{"given", Check::hard, "the tensors of this run", nullptr};
-    outcome.check = judge(*job.problem, outcome.plan.variant, given, job.inputs, outcome.outputs,
-                          {}, runtime.device(), kIteration);
+    const std::string& variant = outcome.plan.variant;
+    const Reference reference = reference_of(
+        *job.problem, job.inputs, reference_options(Check::hard, runtime.device(), variant));
+    outcome.check = compare_all(reference, outcome.outputs, {}, kIteration, &runtime.device());
+    outcome.check->problem = job.problem->text();
+    outcome.check->variant = variant;
   }
   return outcome;
 }
