@@ -72,8 +72,9 @@ std::string tile_options(const BatchMatmul& product, const MatrixCut& cut,
   std::string options = fmt::format(" -DBMM_M0={}", cut.rows);
   if (cut.columns != kColumns) options += fmt::format(" -DBMM_N0={}", cut.columns);
   // The end of a trip costs as much as a load or two.
-  const bool long_trip = !product.ta && product.acc == Acc::f32 && fixes_strides(product);
-  if (long_trip && product.k % 16 == 0) options += " -DBMM_K0=16";
+  const bool long_trips =
+      !product.ta && product.acc == Acc::f32 && fixes_strides(product) && is_mali(device);
+  if (long_trips && product.k % 16 == 0) options += " -DBMM_K0=16";
   if (cut.parts > 1) options += fmt::format(" -DBMM_PARTS={}", cut.parts);
   if (splits_addresses(device) && !(product.ta && product.tb)) options += " -DBMM_SPLIT=1";
   return options;

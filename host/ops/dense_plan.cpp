@@ -118,13 +118,14 @@ TiledProduct product_of(const Problem& problem, Weights weights, const DeviceInf
   return product;
 }
 
-/// The k of a trip. The end of a trip costs as much as a load or two. With acc=f16 a longer one
+/// The k of a trip. On a Mali, its end costs as much as a load or two. With acc=f16 a longer one
 /// pays where loads leave it the registers; it loads eight k of x at once.
-int trip_of(const Dense& dense, const Cut& cut, Weights weights) {
+int trip_of(const Dense& dense, const Cut& cut, Weights weights, const DeviceInfo& device) {
   const auto may_be = [&](int trip) {
     return (dense.x.padded_k() | dense.x2.padded_k()) % trip == 0;
   };
-  if (dense.acc == Acc::f32 && fixes_strides(dense) && may_be(16)) return 16;
+  const bool long_trips = dense.acc == Acc::f32 && fixes_strides(dense) && is_mali(device);
+  if (long_trips && may_be(16)) return 16;
   if (cut.columns == kVector && weights != Weights::both_packed) return 4;
   const Matrix x = dense.x.as_read(), x2 = dense.x2.as_read();
   const bool in_eights = (x.ld | x.offset | x2.ld | x2.offset) % 8 == 0;
@@ -147,7 +148,7 @@ Cut choose_cut(const Problem& problem, Weights weights, const DeviceInfo& device
                const PlanOptions& wanted) {
   const TiledProduct product = product_of(problem, weights, device);
   Cut cut{choose(matrix_cuts(product, device, wanted), wanted)};
-  cut.trip = trip_of(Dense(problem), cut, weights);
+  cut.trip = trip_of(Dense(problem), cut, weights, device);
   if (product.in_panels) cut.band = band_of(product, cut, device);
   return cut;
 }

@@ -33,7 +33,7 @@ TEST(cli, list_tiles_as_json) {
   EXPECT_EQ(tiles.at("problem"), kDense);
   const json& first = tiles.at("candidates").at(0);
   EXPECT_EQ(first.at("variant"), "dense_packed");
-  EXPECT_EQ(first.at("tile"), "M0=4,N0=8,PARTS=2");
+  EXPECT_EQ(first.at("tile"), "M0=5,N0=8,PARTS=4");
   EXPECT_GT(first.at("clocks"), 1000);
   EXPECT_TRUE(tiles.at("candidates").back().contains("refused"));
 }

@@ -300,6 +300,13 @@ TEST(lift, what_the_preprocessor_is_told_is_decided) {
   }
 }
 
+void lift_damaged(const std::string& text, std::string& others) {
+  try {
+    lifted_text(text, {{"dense_packed"}, "-DDENSE_M0=4", "", false}, others);
+  } catch (const BadArgument&) {  // what a sentence says is fine
+  }
+}
+
 TEST(lift, damaged_text_ends) {
   const std::string text = KernelFiles().get("dense.cl").text;
   for (std::size_t i = 1; i < 60; ++i) {
@@ -307,12 +314,15 @@ TEST(lift, damaged_text_ends) {
     std::string others, damaged = text;
     for (std::size_t at = i; at < damaged.size(); at += 997)
       damaged[at] = "(){}[]#\"'?:;&,\\\n"[(at + i) % 16];
-    for (const std::string& one : {cut, damaged}) {
-      try {
-        lifted_text(one, {{"dense_packed"}, "-DDENSE_M0=4", "", false}, others);
-      } catch (const BadArgument&) {  // what a sentence says is fine
-      }
-    }
+    lift_damaged(cut, others);
+    lift_damaged(damaged, others);
+  }
+  std::string others;
+  for (const char* tag :
+       {"//@needs", "//@define ", "//@kernel", "//@arg", "//@null", "//@layout"}) {
+    const std::size_t at = text.find(tag);
+    ASSERT_NE(at, text.npos) << tag;
+    lift_damaged(text.substr(0, at + std::strlen(tag)), others);
   }
 }
 

@@ -309,11 +309,11 @@ TEST(mali, predict_counts_the_products_of_a_problem) {
     double padding;
   } rows[] = {
       {"dense m=384 n=512 k=512 dtype=f32 bias",
-       "-DDENSE_LX=16 -DDENSE_LY=4 -DDENSE_M0=4 -DDENSE_N0=8 -DDENSE_K0=8 -DDENSE_SPLIT=1 "
-       "-DDENSE_WHOLE=1 -DDENSE_BIAS=1 -DDENSE_LDX=512",
+       "-DDENSE_LX=16 -DDENSE_LY=1 -DDENSE_M0=5 -DDENSE_N0=8 -DDENSE_K0=16 -DDENSE_PARTS=2 "
+       "-DDENSE_BAND=39 -DDENSE_SPLIT=1 -DDENSE_WHOLE=1 -DDENSE_BIAS=1 -DDENSE_LDX=512",
        "valhall_dense_packed_split.txt", 1.02},
       {"batch_matmul batch=4 m=192 n=192 k=64 dtype=f32 tb=1 scale=0.125",
-       "-DBMM_LX=4 -DBMM_LY=16 -DBMM_M0=6 -DBMM_SPLIT=1 -DBMM_LDA=64 -DBMM_LDB=64 "
+       "-DBMM_LX=4 -DBMM_LY=16 -DBMM_M0=6 -DBMM_K0=16 -DBMM_SPLIT=1 -DBMM_LDA=64 -DBMM_LDB=64 "
        "-DBMM_WHOLE=1",
        "valhall_batch_matmul_nt.txt", 1.1},
       {"conv2d c=256 h=2 w=2 k=256 r=1 dtype=f32 bias act=relu",

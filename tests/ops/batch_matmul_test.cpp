@@ -358,7 +358,7 @@ TEST(batch_matmul, items_share_k_where_tiles_are_too_few) {
   EXPECT_EQ(cut_of(std::string(values) + " acc=chunk", "f16", g610), "4x4/2");
   EXPECT_EQ(cut_of(scores, "f32", g610), "6x4");
   EXPECT_EQ(cut_of("m=192 n=192 k=256 tb=1", "f32", g610), "6x4/4");
-  EXPECT_EQ(cut_of("batch=64 m=192 n=64 k=192", "f32", g610), "4x8");
+  EXPECT_EQ(cut_of("batch=64 m=192 n=64 k=192", "f32", g610), "5x8");
   EXPECT_EQ(cut_of("m=192 n=192 k=256 ta=1", "f32", g610), "4x4");
   DeviceInfo other = g610;
   other.type = "cpu";

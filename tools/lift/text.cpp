@@ -107,7 +107,9 @@ class Writer {
 
   /// A tag with numbers for the options, and without the conditions that these decide.
   std::string tag(const std::string& line) const {
-    if (starts_with(line, "//@needs")) return needs(line.substr(line.find_first_not_of(' ', 8)));
+    if (starts_with(line, "//@needs")) {
+      return needs(line.substr(std::min(line.size(), line.find_first_not_of(' ', 8))));
+    }
     for (const char* other : {"//@end", "//@shared", "//@define", "//@loop"}) {
       if (starts_with(line, other)) return "";
     }
@@ -172,8 +174,8 @@ std::string lifted_text(const std::string& text, const Wanted& wanted, std::stri
     }
   }
   for (const std::string& line : split(text, "\n")) {
-    const std::string name =
-        starts_with(line, "//@define ") ? tokens_of(line.substr(10))[0].text : "";
+    const Tokens words = tokens_of(starts_with(line, "//@define ") ? line.substr(10) : "");
+    const std::string name = words.empty() ? "" : words[0].text;
     if (!name.empty() && simple.count(name) == 0) gone.insert({name, "D" + name});  // -DNAME
   }
   for (const std::string& name : here) gone.erase(name);
