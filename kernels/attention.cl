@@ -39,7 +39,7 @@
 //
 //@define CLAM_F16    off                   store tensors as half
 //@define ATT_ACC     0 {0,1}               sums in float, chunks
-//@define ATT_ROWS    4 {1,2,4}             queries of a tile
+//@define ATT_ROWS    4 {1,2,4,6}           queries of a tile
 //@define ATT_TILES   4 {1,2,4}             tiles of a group
 //@define ATT_LANES   16 {4,8,12,16,20,24,28,32,36,40,44,48,52,56,60,64}  work-items of a tile
 //@define ATT_PIECES  1                     pieces of 4*ATT_LANES columns: groups that share a tile
@@ -102,14 +102,17 @@
 #if ATT_ACC == 1 && !defined(CLAM_F16)
 #error "attention.cl: ATT_ACC 1 sums in half, and needs CLAM_F16"
 #endif
-#if ATT_ROWS != 1 && ATT_ROWS != 2 && ATT_ROWS != 4
-#error "attention.cl: ATT_ROWS must be 1, 2 or 4"
+#if ATT_ROWS != 1 && ATT_ROWS != 2 && ATT_ROWS != 4 && ATT_ROWS != 6
+#error "attention.cl: ATT_ROWS must be 1, 2, 4 or 6"
 #endif
 #if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
 #error "attention.cl: ATT_TILES must be 1, 2 or 4"
 #endif
 #if ATT_LANES < 4 || ATT_LANES > 64 || ATT_LANES % 4 != 0
 #error "attention.cl: ATT_LANES must be a multiple of 4 up to 64"
+#endif
+#if ATT_ROWS > ATT_LANES
+#error "attention.cl: ATT_LANES must be at least ATT_ROWS: a lane agrees on the maximum of a row"
 #endif
 #if ATT_PIECES < 1 || ATT_SHARE < 1
 #error "attention.cl: ATT_PIECES and ATT_SHARE must be at least 1"
@@ -231,8 +234,19 @@ S4 load_t(__global const T4* p) {
 #define EACH_ROW(DO, a) DO(0, a)
 #elif ROWS == 2
 #define EACH_ROW(DO, a) DO(0, a) DO(1, a)
-#else
+#elif ROWS == 4
 #define EACH_ROW(DO, a) DO(0, a) DO(1, a) DO(2, a) DO(3, a)
+#else
+#define EACH_ROW(DO, a) DO(0, a) DO(1, a) DO(2, a) DO(3, a) DO(4, a) DO(5, a)
+#endif
+
+// A number for each row.
+#if ROWS <= 4
+typedef float4 Each;
+#define EACH(number) (float4)(number)
+#else
+typedef float8 Each;
+#define EACH(number) (float8)(number)
 #endif
 
 // ---- what is kept from one block of keys to the next ----
@@ -240,8 +254,7 @@ S4 load_t(__global const T4* p) {
 // Sums of weights and of weighted columns of v belong to one item. They lie in local memory, a
 // vector of all items side by side. Registers do not hold them beside the scores' loop.
 #define ITEMS (TILES * LANES)
-#define OUTPUT(i) ((1 + (i)) * ITEMS)
-#define OWN ((1 + ROWS) * ITEMS)
+#define OUTPUT(i) ((i) * ITEMS)
 
 // ---- scores: rows of q times four rows of k, both read along d ----
 
@@ -371,7 +384,7 @@ void score(float4* s, Address q, uint q_row, Address k, uint k_row, int d) {
   }
 
 // o[i] += weights of row i times v, rows v_row bytes apart, for `units` times four keys.
-void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row,
+void add_values(__local float4* o, Each down, __local const S4* weights, Address v, uint v_row,
                 uint units) {
   EACH_ROW(TAKE_OUTPUT, )
   const uint end = LOW(v) + units * 4 * v_row;
@@ -403,7 +416,7 @@ void add_values(__local float4* o, float4 down, __local const S4* weights, Addre
 #define ADD_CHUNK(i, none_) o##i += widen(c##i);
 
 // As above, keys in chunks.
-void add_values(__local float4* o, float4 down, __local const S4* weights, Address v, uint v_row,
+void add_values(__local float4* o, Each down, __local const S4* weights, Address v, uint v_row,
                 uint units) {
   EACH_ROW(TAKE_OUTPUT, )
   EACH_ROW(DECLARE_CHUNK, )
@@ -441,7 +454,7 @@ void add_values(__local float4* o, float4 down, __local const S4* weights, Addre
 // A float each item and row. Row i of tile t has its lanes side by side.
 #define PARTIALS (TILES * ROWS * LANES / 4)
 
-#define PUT_PARTIAL(i, t) ((__local float*)partial)[((t) * ROWS + i) * LANES + lane] = own.s##i;
+#define PARTIAL(i, t) ((__local float*)partial)[((t) * ROWS + i) * LANES + lane]
 
 float largest_of_lanes(__local const float4* partial, float most) {
   float4 found = partial[0];
@@ -511,16 +524,14 @@ void finish_scores(float4* s, Block at, int key, int read_key, __global const T*
 // What the items of a tile share, for each of its rows: the maxima so far, and the factors of the
 // sums of earlier blocks.
 typedef struct {
-  float4 most[TILES], down[TILES];
+  Each most[TILES], down[TILES];
 } Maxima;
 
-#define LARGEST_OF_ROW(i, none_) own.s##i = largest4(s[i]);
+#define PUT_LARGEST(i, tile) PARTIAL(i, tile) = largest4(s[i]);
 
 // The first lanes of a tile have a row each. All items of the group must call it.
 void agree(const float4* s, int tile, int lane, __local float4* partial, __local Maxima* maxima) {
-  float4 own = (float4)(0.0f);
-  EACH_ROW(LARGEST_OF_ROW, )
-  EACH_ROW(PUT_PARTIAL, tile)
+  EACH_ROW(PUT_LARGEST, tile)
   barrier(CLK_LOCAL_MEM_FENCE);  // every lane's maxima are there
   if (lane < ROWS) {
     __local float *most = (__local float*)&maxima->most[tile] + lane;
@@ -535,28 +546,27 @@ void agree(const float4* s, int tile, int lane, __local float4* partial, __local
 
 #define WEIGH_ROW(i, none_)                                                  \
   {                                                                          \
-    const float4 w = EXP2((s[i] - most.s##i) * LOG2_E);                      \
-    total.s##i += total4(w);                                                 \
+    const float4 w = EXP2((s[i] - most->s##i) * LOG2_E);                     \
+    own->s##i = own->s##i * down->s##i + total4(w);                          \
     weights[WEIGHTS(lane, i, tile)] = (S4)((S)w.x, (S)w.y, (S)w.z, (S)w.w);  \
   }
 
 // From scores to weights in local memory. All items of the group must call it.
-void weigh(const float4* s, float4 most, float4 down, int tile, int lane, __local float4* own,
-           __local S4* weights) {
-  float4 total = own[0] * down;
+void weigh(const float4* s, __local const Each* most, __local const Each* down, int tile, int lane,
+           __local Each* own, __local S4* weights) {
   EACH_ROW(WEIGH_ROW, )
-  own[0] = total;
   barrier(CLK_LOCAL_MEM_FENCE);  // every lane's weights are there
 }
 
+#define PUT_TOTAL(i, tile) PARTIAL(i, tile) = own.s##i;
 #define TOTAL_OF_ROW(i, none_) \
   total.s##i = total_of_lanes(partial + (tile * ROWS + i) * (LANES / 4));
 
 // The sums of weights over all lanes. All items of the group must call it.
-float4 share_total(float4 own, int tile, int lane, __local float4* partial) {
-  EACH_ROW(PUT_PARTIAL, tile)
+Each share_total(Each own, int tile, int lane, __local float4* partial) {
+  EACH_ROW(PUT_TOTAL, tile)
   barrier(CLK_LOCAL_MEM_FENCE);  // every lane's sums are there
-  float4 total = (float4)(0.0f);
+  Each total = EACH(0.0f);
   EACH_ROW(TOTAL_OF_ROW, )
   return total;
 }
@@ -687,7 +697,8 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
                                      int offk, int offv, int offo, float scale) {
   __local float4 partial[PARTIALS];
   __local S4 weights[LANES * UNIT];
-  __local float4 sums[OWN];
+  __local Each totals[ITEMS];
+  __local float4 sums[ROWS * ITEMS];
   __local Maxima maxima;
   __local uint4 starts[ITEMS];
   __local Output outputs[ITEMS];
@@ -714,8 +725,8 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     return;
   }
   // What registers do not hold beside the scores' loop waits in local memory. An address with the
-  // same text before the loop over blocks and inside it takes a register all the time. So it has
-  // `|` here and `+` there. Behind the scores' loop an item reads again which one it is.
+  // same text in and outside the loop over blocks takes a register all the time. So it has `|` here,
+  // `+` there and `^` behind it. Behind the scores' loop an item reads again which one it is.
   starts[lane * TILES | tile] =
       (uint4)(q_head + query * q_row, k_head, v_head + min(col, (dv - 1) / 4 * 4),
               mask_head + query * nk);
@@ -726,13 +737,12 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   const int seen = ((int)get_group_id(0) + 1) * (TILES * ROWS) + 3;
   const int keys = ATT_CAUSAL ? min(nk, seen / 4 * 4) : nk;
   if (tile == 0 && lane < TILES) {
-    maxima.most[lane] = (float4)(LOWEST);
-    maxima.down[lane] = (float4)(0.0f);
+    maxima.most[lane] = EACH(LOWEST);
+    maxima.down[lane] = EACH(0.0f);
   }
-  sums[tile * LANES + lane] = (float4)(0.0f);
+  totals[tile * LANES + lane] = EACH(0.0f);
   EACH_ROW(CLEAR_ROW, )
   int first = 0;
-  Output out;
   do {
     const int end = min(first + 4 * LANES, keys), units = (uint)(end - first + 3) / 4;
     const int begin = max(end - 4 * units, 0), read_key = begin + 4 * min(lane, units - 1);
@@ -740,18 +750,19 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     float4 s[ROWS];
     score(s, ADDRESS(q, start->x * SIZE), q_row * SIZE,
           ADDRESS(k, (start->y + read_key * k_row) * SIZE), k_row * SIZE, d);
-    out = outputs[lane * TILES + tile];
+    const Output out = outputs[lane * TILES + tile];
     const Block at = {out.query, begin, first, end};
     finish_scores(s, at, begin + 4 * LANE(out), read_key, mask, start->w, nk, scale);
     agree(s, TILE(out), LANE(out), partial, &maxima);
-    const float4 down = maxima.down[TILE(out)];
-    weigh(s, maxima.most[TILE(out)], down, TILE(out), LANE(out), sums + out.item, weights);
-    add_values(sums + out.item + OUTPUT(0), down, weights + TILE(out),
+    weigh(s, maxima.most + TILE(out), maxima.down + TILE(out), TILE(out), LANE(out),
+          totals + out.item, weights);
+    add_values(sums + out.item + OUTPUT(0), maxima.down[TILE(out)], weights + TILE(out),
                ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
     first += 4 * LANES;
   } while (first < keys);
+  const Output out = outputs[lane * TILES ^ tile];
   __local const float4* own = sums + out.item;
-  const float4 total = share_total(own[0], TILE(out), LANE(out), partial);
+  const Each total = share_total(totals[out.item], TILE(out), LANE(out), partial);
   EACH_ROW(STORE_ROW, )
 }
 

@@ -175,10 +175,11 @@ int most_items(const DeviceInfo& device, const PlanOptions& wanted) {
 }
 
 /// Local memory of an item: a partial result a row, a unit of weights a row, its sums, and where
-/// its rows start and its outputs go.
+/// its rows start and its outputs go. A vector has a number for each row.
 std::int64_t local_bytes(const Cut& cut) {
-  const std::int64_t item = 4 * cut.rows + 16 * cut.rows + 16 * (1 + cut.rows) + 32;
-  return cut.tiles * (cut.lanes * item + 32);
+  const std::int64_t each = cut.rows > 4 ? 32 : 16;
+  const std::int64_t item = 4 * cut.rows + 16 * cut.rows + each + 16 * cut.rows + 32;
+  return cut.tiles * (cut.lanes * item + 2 * each);
 }
 
 /// As many lanes as v has vectors of columns, in fours, and then tiles that lie side by side.
@@ -223,6 +224,7 @@ std::vector<Cut> cuts_of(const Problem& problem, const DeviceInfo& device,
     Cut cut = cut_in(cost["ROWS"], problem, device, wanted);
     static_cast<Tiling&>(cut) = tiling_of(cost, device);
     if (cut.rows > at.nq) cut.refused = fmt::format("it is higher than the {} queries", at.nq);
+    if (cut.rows > cut.lanes) cut.refused = fmt::format("it has {} lanes", cut.lanes);
     cut.clocks = clocks_of(work_of(problem, cut, cost), device);
     cuts.push_back(std::move(cut));
   }

@@ -26,13 +26,19 @@ bool is_widened(const BatchMatmul& product) {
   return product.dtype == Dtype::f16 && product.acc == Acc::f32;
 }
 
+/// c and mask can be written and read by aligned vectors.
+bool has_whole_rows(const BatchMatmul& product) {
+  return product.n % kColumns == 0 && product.c.aligned();
+}
+
 /// The most sums of a work-item that do not spill.
 int most_sums(const Problem& problem, const DeviceInfo& device) {
   const BatchMatmul product(problem);
   const std::string& act = problem.choice("act");
   const bool long_activation = act == "gelu" || act == "tanh";
   if (long_activation || (product.tb && product.acc != Acc::f32)) return 16;  // even and odd apart
-  if (product.ta || fixes_strides(product)) return 40;
+  if (fixes_strides(product) && has_whole_rows(product)) return 40;
+  if (product.ta || fixes_strides(product)) return 32;
   return product.tb || is_widened(product) || !is_mali(device) ? 24 : 16;
 }
 
@@ -94,7 +100,7 @@ std::string common_options(const Problem& problem, Group group, const DeviceInfo
 std::string fixed_strides(const BatchMatmul& product, const Stack& a, const Stack& b) {
   if (!fixes_strides(product)) return "";
   // c and mask by aligned vectors alone: without the other way a kernel is shorter.
-  const bool whole = product.n % 4 == 0 && product.c.aligned();
+  const bool whole = has_whole_rows(product);
   return fmt::format(" -DBMM_LDA={} -DBMM_LDB={}{}", a.ld, b.ld, whole ? " -DBMM_WHOLE=1" : "");
 }
 

@@ -67,7 +67,8 @@ int most_sums(const Problem& problem, Weights weights, const DeviceInfo& device)
   if (midgard || has_long_activation(problem, device)) return kFew;
   const Dense dense(problem);
   if (weights == Weights::both_packed) return kAny;
-  if (fixes_strides(dense)) return dense.k2 > 0 ? kMany : kAny;
+  const bool odd_columns = weights == Weights::columns && !has_whole_rows(dense);
+  if (fixes_strides(dense)) return dense.k2 > 0 || odd_columns ? kMany : kAny;
   if (is_mali(device)) return kFew;
   return weights == Weights::packed ? kAny : kSome;
 }

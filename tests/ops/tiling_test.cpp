@@ -134,7 +134,7 @@ TEST(tiling, a_driver_takes_the_rows_of_its_compiler) {
   EXPECT_EQ(costs(gpu_device(find_gpu("t860"))), "other");
   const Cost lent = costs_of("attention_online", Dtype::f32, Acc::f32, generic_device()).front();
   EXPECT_EQ(tiling_of(lent, generic_device()).costs, "Mesa 25, borrowed");
-  EXPECT_EQ(lent["ROWS"], 4);
+  EXPECT_EQ(lent["ROWS"], 6);
   EXPECT_THROW(lent["COLUMNS"], std::logic_error);
   EXPECT_THROW(costs_of("no_kernel", Dtype::f32, Acc::f32, generic_device()), std::logic_error);
 }
