@@ -28,17 +28,17 @@ constexpr LargeCase kLarge[] = {
     {"dense m=192 n=512 k=512 dtype=f32", "dense_nt"},
     {"dense m=192 n=512 k=512 dtype=f32 trans_w=0", "dense_nn"},
     {"batch_matmul batch=4 m=192 n=192 k=192 dtype=f32 ta=1", "batch_matmul_tn"},
-    {"attention heads=8 nq=1024 nk=1024 d=64 dtype=f32", "attention_online"},
     {"conv2d c=256 h=32 w=32 k=256 r=3 dtype=f32 layout=nhwc pad=1 bias", "conv2d_nhwc"},
     {"conv2d c=512 h=32 w=32 k=512 r=3 dtype=f32 layout=nhwc pad=1 groups=512 bias",
      "conv2d_nhwc_depthwise"},
 };
 /// The same where kernels have other code: few rows, rows of the output that are no whole vectors,
-/// and a small map in parts.
+/// a small map in parts, and many queries.
 constexpr LargeCase kOtherCode[] = {
     {"dense m=1 n=4096 k=4096 dtype=f32", "dense_packed"},
     {"dense m=16 n=4096 k=4096 dtype=f32", "dense_packed"},
     {"conv2d c=256 h=4 w=4 k=256 r=3 dtype=f32 stride=2 pad=1 bias act=relu", "conv2d_3x3"},
+    {"attention heads=8 nq=1024 nk=1024 d=64 dtype=f32", "attention_online"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_both_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_nt"},
