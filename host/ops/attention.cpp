@@ -224,7 +224,9 @@ std::vector<Cut> cuts_of(const Problem& problem, const DeviceInfo& device,
     Cut cut = cut_in(cost["ROWS"], problem, device, wanted);
     static_cast<Tiling&>(cut) = tiling_of(cost, device);
     if (cut.rows > at.nq) cut.refused = fmt::format("it is higher than the {} queries", at.nq);
-    if (cut.rows > cut.lanes) cut.refused = fmt::format("it has {} lanes", cut.lanes);
+    if (cut.rows > cut.lanes) {  // a lane agrees on the maximum of a row
+      cut.refused = fmt::format("its rows are more than its {} lanes", cut.lanes);
+    }
     cut.clocks = clocks_of(work_of(problem, cut, cost), device);
     cuts.push_back(std::move(cut));
   }

@@ -169,6 +169,16 @@ TEST(attention, options_say_what_the_problem_needs) {
   }
 }
 
+TEST(attention, a_tile_has_no_more_rows_than_lanes) {
+  const DeviceInfo g610 = gpu_device(find_gpu("g610"));
+  const auto rows_of_six = [&](const char* line) {
+    return make_plan(parse(line), g610, {"", 0, "ROWS=6"});
+  };
+  EXPECT_NO_THROW(rows_of_six("attention heads=1 nq=64 nk=64 d=32"));
+  EXPECT_THROWS_SAYING(rows_of_six("attention heads=1 nq=64 nk=64 d=16"), Unsupported,
+                       "its rows are more than its 4 lanes");
+}
+
 // ---- the reference ----
 
 TEST(attention, the_reference_is_the_formula) {
