@@ -17,7 +17,7 @@
 #include "runtime/atomic_file.hpp"
 
 namespace clam {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp, variant)
 }  // namespace clam
 
 namespace clam::cli {
