@@ -403,6 +403,42 @@ S4 load_loose(__global const Loose4* p) {
     MOVE(w, step * WEIGHT_STEP); \
   }
 
+// For Mesa's register allocator: half sums of eight channels, and the floats that they are added to,
+// leave few registers. Beside them a work-item's tap, its tile and its start wait in local memory,
+// and are read again where they are used. Volatile, or a compiler would keep them as well.
+#define WAITS (ACC == 1 && CHANNELS == 8 && SPLIT)
+typedef volatile __local int4* Waiting;
+#if WAITS
+#define TAP_WAITS waiting[0] = (int4)((int)LOW(tap), left, phase, planes);
+#define TILE_WAITS                                                      \
+  waiting[1] = (int4)((int)out.at, (int)out.b_at, out.channels, own);   \
+  waiting[2] = (int4)((int)x_at, (int)w_at, count, 0);
+#define TAP_AGAIN                 \
+  const int4 waited = waiting[0]; \
+  LOW(tap) = (uint)waited.x;      \
+  left = waited.y;                \
+  phase = waited.z;               \
+  planes = waited.w;
+#define TILE_AGAIN                \
+  const int4 waited = waiting[1]; \
+  out.at = (uint)waited.x;        \
+  out.b_at = (uint)waited.y;      \
+  out.channels = waited.z;        \
+  own = waited.w;                 \
+  place0 = place_of(min(own, tiles - 1), 1, out);
+#define START_AGAIN              \
+  const int4 start = waiting[2]; \
+  x_at = (uint)start.x;          \
+  w_at = (uint)start.y;          \
+  count = start.z;
+#else
+#define TAP_WAITS
+#define TILE_WAITS
+#define TAP_AGAIN
+#define TILE_AGAIN
+#define START_AGAIN
+#endif
+
 // Where planes and taps lie, in bytes. From a tap to the next: `step`, and once `turn` has summed
 // up to `phases`, `wrap` more.
 typedef struct {
@@ -411,11 +447,12 @@ typedef struct {
 } Planes;
 
 // `planes`: of each tap.
-void sum_taps(float4* sum, Address x, Address w, int planes, Planes in) {
+void sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting waiting) {
   EACH_SUM(DECLARE)
   Address tap = x;
   int left = in.taps, phase = 0;
   do {
+    TAP_WAITS
     x = tap;
     const Limit end_trips = LIMIT(tap, (uint)planes / TRIP * TRIP * in.plane);
     TRIPS(ALL, TRIP, end_trips)
@@ -425,6 +462,7 @@ void sum_taps(float4* sum, Address x, Address w, int planes, Planes in) {
     const Limit end = LIMIT(tap, (uint)planes * in.plane);
     TRIPS(ONE(FIRST, 0), 1, end)
 #endif
+    TAP_AGAIN
     phase += in.turn;
     const int wraps = phase >= in.phases;
     MOVE(tap, in.step + (wraps ? in.wrap : 0));
@@ -578,10 +616,11 @@ void finish_channel(int i, float4 sum0, float4 sum1, Place place0, Place place1,
 #endif
 #define LANES (CONV2D_LX * CONV2D_LY)
 
+int lane_of(void) { return (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0); }
+
 // Sum i of the tile where parts find each other's.
 void hand_on(float4 sum, int i, __local float4* partial) {
-  const int lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
-  partial[((int)get_local_id(2) * SUMS + i) * LANES + lane] = sum;
+  partial[((int)get_local_id(2) * SUMS + i) * LANES + lane_of()] = sum;
 }
 
 // All sums of a tile by scalar loads.
@@ -644,33 +683,45 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
                                    int tap_step, int turn, int phases, int wrap, int k, int map,
                                    int width, int row, int next) {
   __local float4 partial[PARTIAL_SIZE];
+#if WAITS
+  __local int4 wait[3 * LANES * CONV2D_PARTS];
+  const Waiting waiting = wait + 3 * ((int)get_local_id(2) * LANES + lane_of());
+#else
+  const Waiting waiting = 0;
+#endif
   const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, tiles = vectors - middle;
-  const int own = get_global_id(0), channel = (int)get_global_id(1) * CHANNELS, z = get_group_id(2);
+  const int channel = (int)get_global_id(1) * CHANNELS, z = get_group_id(2);
+  int own = get_global_id(0);
   // In parts every item stays, for the barrier; those without a tile share the last one's work.
   if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
   const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
   const int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2);
   const int group = CONV2D_GROUPED ? z - divide(z, groups) * groups : 0;
-  const int begin = part * range, count = max(min(range, planes - begin), 0);
+  const int begin = part * range;
+  int count = max(min(range, planes - begin), 0);
   const int panel = group * (int)get_num_groups(1) + (int)get_group_id(1);
-  const uint w_at = (panel * planes + begin) * taps * WEIGHT_STEP +
-                    (int)get_local_id(1) * CHANNELS * (uint)sizeof(S);
-  const Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
-                       (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
-                       k - channel, width, row, next};
-  const Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
+  uint w_at = (panel * planes + begin) * taps * WEIGHT_STEP +
+              (int)get_local_id(1) * CHANNELS * (uint)sizeof(S);
+  Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
+                 (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
+                 k - channel, width, row, next};
+  Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
   const Place place1 = place_of(first + middle, own < tiles, out);
-  const uint x_at = (z * planes + begin) * plane + place0.x;
+  uint x_at = (z * planes + begin) * plane + place0.x;
   const Planes in = {plane, CONV2D_LOOSE ? place1.x - place0.x : (uint)second, taps, tap_step,
                      turn, phases, wrap};
+  TILE_WAITS
   // A loop's limit may lie a plane behind the last of them.
   if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) ||
       ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {
+    TILE_AGAIN
+    START_AGAIN
     sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
                place1, out, partial);
   } else {
     float4 sum[SUMS];
-    sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in);
+    sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in, waiting);
+    TILE_AGAIN
 #if CONV2D_PARTS == 1
 #define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - CHANNELS + i], place0, place1, out);
     EACH_CHANNEL(FINISH, 0)
@@ -680,7 +731,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
 #endif
   }
 #if CONV2D_PARTS > 1
-  const int lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
+  const int lane = lane_of();
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
   if (part >= SUMS || own >= tiles) return;

@@ -107,7 +107,7 @@ Work work_of(const Product& product, const ProductKind& kind, const ProductCut& 
 }
 
 /// Mesa's compilers keep the sums of a large tile in registers, but not beside a long activation,
-/// nor where parts have a rest.
+/// nor where parts have a rest; those of chunks neither in parts nor where there is a rest.
 Reason cannot_have(const Product& product, const ProductKind& kind, const ProductCut& cut,
                    std::int64_t most_parts) {
   if (cut.parts > most_parts) return fmt::format("a group has no {} work-items", cut.parts);
@@ -116,8 +116,9 @@ Reason cannot_have(const Product& product, const ProductKind& kind, const Produc
   }
   if (cut.sums() == kTile) return {};
   if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
-  const bool has_rest = cut.parts > 1 && !is_whole(product, kind, cut);
-  if (kind.activation >= kLongActivation || has_rest) return "so many sums would spill";
+  const bool has_rest = !is_whole(product, kind, cut), in_parts = cut.parts > 1;
+  const bool spills = kind.acc == Acc::chunk ? in_parts || has_rest : in_parts && has_rest;
+  if (kind.activation >= kLongActivation || spills) return "so many sums would spill";
   return {};
 }
 

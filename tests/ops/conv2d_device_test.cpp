@@ -131,6 +131,32 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
   }
 }
 
+/// Half sums of eight channels leave no registers: a tile waits in local memory, and its start for
+/// the slow way.
+TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
+  if (!test::runtime().device().fp16) GTEST_SKIP() << "this device has no half";
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "conv2d_product.cl", "< (uint)(ulong)base",
+                     ">= 0 * (uint)(ulong)base");
+  const auto carrying = test::runtime_with_kernels(folder);
+  for (const char* words :
+       {"n=2 c=64 h=8 w=8 k=15 r=1 bias residual", "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"}) {
+    const Problem problem = parse(fmt::format("conv2d {} acc=chunk", words), "f16");
+    SCOPED_TRACE(problem.text());
+    const auto plan_of = [&](int channels) {
+      PlanOptions options{"conv2d_product"};
+      options.tile = fmt::format("CHANNELS={},VECTORS=1,PARTS=1", channels);
+      return make_plan(problem, test::runtime().device(), options);
+    };
+    const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+    Trial four(test::runtime(), plan_of(4)), eight(test::runtime(), plan_of(8));
+    Trial split(test::runtime(), with_split(plan_of(8))),
+        carried(*carrying, with_split(plan_of(8)));
+    const HostTensor y = run(four, inputs).at("y");
+    for (Trial* other : {&eight, &split, &carried}) EXPECT_TRUE(run(*other, inputs).at("y") == y);
+  }
+}
+
 /// Of vectors that overlap, each adds r to its own pixels alone.
 TEST_F(conv2d_product_device, a_residual_on_y_is_added_once) {
   const Problem problem = parse("conv2d c=6 h=9 w=7 k=5 r=3 pad=1 residual");
