@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "clam/op.hpp"
 
-#include <fmt/core.h>
-
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -37,12 +34,7 @@ nlohmann::json to_json(const Op& op) {
 }
 
 const Op& find_op(std::string_view name) {
-  std::string known;
-  for (const Op* op : all_ops()) {
-    if (op->name == name) return *op;
-    known += " " + op->name;
-  }
-  throw BadArgument(fmt::format("unknown op {}; clam knows{}", in_quotes(name), known));
+  return *find_named(all_ops(), name, "op", "clam", [](const Op* op) { return op->name; });
 }
 
 const Schema& find_schema(std::string_view op) { return find_op(op); }
@@ -50,7 +42,8 @@ const Schema& find_schema(std::string_view op) { return find_op(op); }
 const Op& op_of(const Problem& problem) { return find_op(problem.schema().name); }
 
 const Variant& find_variant(const Op& op, const std::string& name) {
-  return find_named(op.variants, name, "variant", op.name);
+  return find_named(op.variants, name, "variant", op.name,
+                    [](const auto& one) { return one.name; });
 }
 
 double flops_of(const Problem& problem) { return op_of(problem).flops(problem); }
