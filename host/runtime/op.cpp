@@ -34,7 +34,8 @@ nlohmann::json to_json(const Op& op) {
 }
 
 const Op& find_op(std::string_view name) {
-  return *find_named(all_ops(), name, "op", "clam", [](const Op* op) { return op->name; });
+  const auto name_of = [](const Op* op) -> const std::string& { return op->name; };
+  return *find_named(all_ops(), name, "op", "clam", name_of);
 }
 
 const Schema& find_schema(std::string_view op) { return find_op(op); }
@@ -42,8 +43,7 @@ const Schema& find_schema(std::string_view op) { return find_op(op); }
 const Op& op_of(const Problem& problem) { return find_op(problem.schema().name); }
 
 const Variant& find_variant(const Op& op, const std::string& name) {
-  return find_named(op.variants, name, "variant", op.name,
-                    [](const auto& one) { return one.name; });
+  return find_named(op.variants, name, "variant", op.name);
 }
 
 double flops_of(const Problem& problem) { return op_of(problem).flops(problem); }

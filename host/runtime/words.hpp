@@ -48,15 +48,22 @@ std::vector<std::string> names_of(const Items& items) {
   return names;
 }
 
+struct ItsName {
+  template <typename Item>
+  const auto& operator()(const Item& item) const {
+    return item.name;
+  }
+};
+
 /// The item whose `name_of` it is. Throws BadArgument "unknown WHAT 'NAME'; OWNER knows A B C".
-template <typename Items, typename NameOf>
+template <typename Items, typename NameOf = ItsName>
 const auto& find_named(const Items& items, std::string_view name, const char* what,
-                       const std::string& owner, const NameOf& name_of) {
-  std::string known;
+                       const std::string& owner, const NameOf& name_of = {}) {
   for (const auto& item : items) {
     if (name_of(item) == name) return item;
-    known += fmt::format(" {}", name_of(item));
   }
+  std::string known;
+  for (const auto& item : items) known += fmt::format(" {}", name_of(item));
   throw BadArgument(fmt::format("unknown {} {}; {} knows{}", what, in_quotes(name), owner, known));
 }
 
