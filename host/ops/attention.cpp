@@ -2,16 +2,10 @@
 // attention.cpp - the fields of attention, and how it is computed.
 #include "attention.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "ops/shared/launch.hpp"
-#include "ops/shared/places.hpp"
 #include "ops/shared/tiling.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {
@@ -41,14 +35,12 @@ std::int64_t usual_stride(std::int64_t heads, std::int64_t head, std::int64_t ro
 Heads heads_of(const Problem& problem, const std::string& name) {
   const AttentionExtents at(problem);
   const bool shared = name == "k" || name == "v";
-  Heads it{at.batch,
-           shared ? at.kv_heads : at.heads,
-           shared ? at.nk : at.nq,
-           name == "q" || name == "k" ? at.d : at.dv,
-           0,
-           0,
-           0,
-           problem.integer("off" + name)};
+  Heads it{};
+  it.batch = at.batch;
+  it.heads = shared ? at.kv_heads : at.heads;
+  it.rows = shared ? at.nk : at.nq;
+  it.columns = name == "q" || name == "k" ? at.d : at.dv;
+  it.offset = problem.integer("off" + name);
   it.ld = given_or(problem, "ld" + name, it.columns);
   it.head = given_or(problem, "head" + name, it.rows * it.ld);
   it.stride = given_or(problem, "stride" + name, usual_stride(it.heads, it.head, it.rows, it.ld));
@@ -67,7 +59,7 @@ void check_strides(const Problem& problem, Schema::Values& values, const std::st
 void check_attention(const Problem& problem, Schema::Values& values) {
   const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
   check_acc(problem);
-  if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
+  check_finite(problem, {"scale"});
   if (kv_heads > 0 && heads % kv_heads != 0) {
     bad_field(problem, "kv_heads", fmt::format("needs a divisor of heads={}", heads));
   }
@@ -116,10 +108,9 @@ std::vector<Field> attention_fields() {
 
 TensorSpec spec_of(const Problem& problem, const char* name, TensorSpec::Role role) {
   const Heads it = heads_of(problem, name);
-  return placed(
-      problem,
-      {name, role, problem.dtype(), {it.batch, it.heads, it.rows, it.columns}, {}, it.offset},
-      {"ld", "head", "stride"}, {it.stride, it.head, it.ld, 1});
+  const Shape shape{it.batch, it.heads, it.rows, it.columns};
+  return placed(problem, {name, role, problem.dtype(), shape, {}, it.offset},
+                {"ld", "head", "stride"}, {it.stride, it.head, it.ld, 1});
 }
 
 std::vector<TensorSpec> attention_tensors(const Problem& problem) {
@@ -167,11 +158,10 @@ struct Cut : Tiling {
 };
 
 /// Of a group, and along either of its axes.
-int most_items(const DeviceInfo& device, const PlanOptions& wanted) {
-  constexpr int kLargest = 256;
-  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kLargest;
-  return static_cast<int>(
-      std::min<std::int64_t>({items, kLargest, device.max_work_group, device.max_work_items[1]}));
+int most_items(const Request& request) {
+  const DeviceInfo& device = request.device;
+  return as_int(std::min<std::int64_t>({items_or(kLargestGroup, request), kLargestGroup,
+                                        device.max_work_group, device.max_work_items[1]}));
 }
 
 /// Local memory of an item: a partial result a row, a unit of weights a row, its sums, and where
@@ -183,10 +173,11 @@ std::int64_t local_bytes(const Cut& cut) {
 }
 
 /// As many lanes as v has vectors of columns, in fours, and then tiles that lie side by side.
-Cut cut_in(int rows, const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
+Cut cut_in(int rows, const Request& request) {
   constexpr int kMostLanes = 64, kMostTiles = 4;
-  const AttentionExtents at(problem);
-  const int items = most_items(device, wanted);
+  const AttentionExtents at(request.problem);
+  const DeviceInfo& device = request.device;
+  const int items = most_items(request);
   const int vectors = ceil_div(as_int(at.dv), kVector);
   Cut cut;
   cut.rows = rows;
@@ -215,13 +206,14 @@ Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
 }
 
 /// A high tile does more multiply-adds an instruction, a low one makes more warps.
-std::vector<Cut> cuts_of(const Problem& problem, const DeviceInfo& device,
-                         const PlanOptions& wanted) {
+std::vector<Cut> cuts_of(const Request& request) {
+  const Problem& problem = request.problem;
+  const DeviceInfo& device = request.device;
   const AttentionExtents at(problem);
   std::vector<Cut> cuts;
   for (const Cost& cost :
        costs_of("attention_online", problem.dtype(), accumulator(problem), device)) {
-    Cut cut = cut_in(cost["ROWS"], problem, device, wanted);
+    Cut cut = cut_in(cost["ROWS"], request);
     static_cast<Tiling&>(cut) = tiling_of(cost, device);
     if (cut.rows > at.nq) cut.refused = fmt::format("it is higher than the {} queries", at.nq);
     if (cut.rows > cut.lanes) {  // a lane agrees on the maximum of a row
@@ -240,14 +232,15 @@ std::string group_options(const Problem& problem, const Cut& cut) {
 }
 
 /// Of the kernels that compute o.
-std::string common_options(const Problem& problem, const Cut& cut, const DeviceInfo& device) {
+std::string common_options(const Request& request, const Cut& cut) {
+  const Problem& problem = request.problem;
   const AttentionExtents at(problem);
   std::string options = group_options(problem, cut);
   if (cut.pieces > 1) options += fmt::format(" -DATT_PIECES={}", cut.pieces);
   if (at.heads != at.kv_heads) options += fmt::format(" -DATT_SHARE={}", at.heads / at.kv_heads);
   if (problem.choice("mask") != "none") options += " -DATT_MASK=1";
   if (at.causal) options += " -DATT_CAUSAL=1";
-  if (exponentiates_natively(device)) options += " -DATT_NATIVE=1";
+  if (exponentiates_natively(request.device)) options += " -DATT_NATIVE=1";
   return options;
 }
 
@@ -342,14 +335,14 @@ void add_padding(const Operand& operand, const Problem& problem, const Cut& cut,
 Reason refuses_plain(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = attention_not_offered(problem)) return reason;
   constexpr int kFewest = 4;
-  const int items = most_items(device, {});
+  const int items = most_items({problem, device, {}});
   if (items >= kFewest) return {};
   return fmt::format("a group has at least {} items, and at most {} here", kFewest, items);
 }
 
 Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_plain(problem, device)) return reason;
-  const Cut cut = cut_in(1, problem, device, {});
+  const Cut cut = cut_in(1, {problem, device, {}});
   for (const Operand& operand : operands(problem, cut.lanes)) {
     if (!operand.padded()) continue;
     const std::string what = "padded " + operand.name;
@@ -362,23 +355,21 @@ Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
                      device.local_mem_bytes);
 }
 
-void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
+void plan_online(const Request& request, Plan& plan) {
+  const Problem& problem = request.problem;
   const AttentionExtents at(problem);
-  const Cut cut = choose(cuts_of(problem, device, wanted), wanted);
+  const Cut cut = choose(cuts_of(request), request);
   const auto [q, k, v] = operands(problem, cut.lanes);
-  std::string options = common_options(problem, cut, device);
+  std::string options = common_options(request, cut);
   if (accumulator(problem) == Acc::chunk) options += " -DATT_ACC=1";
   if (cut.rows != 4) options += fmt::format(" -DATT_ROWS={}", cut.rows);
-  if (splits_addresses(device)) options += " -DATT_SPLIT=1";
+  if (splits_addresses(request.device)) options += " -DATT_SPLIT=1";
   if (is_whole(problem)) options += " -DATT_WHOLE=1";
   if (fixes_strides(problem)) {
     options +=
         fmt::format(" -DATT_LDQ={} -DATT_LDK={} -DATT_LDV={}", q.read.ld, k.read.ld, v.read.ld);
   }
-  for (const Operand& operand : {q, k, v}) {
-    add_padding(operand, problem, cut, plan);
-  }
+  for (const Operand& operand : {q, k, v}) add_padding(operand, problem, cut, plan);
   plan.launches.push_back(
       group_launch("attention.cl", "attention_online", options, cut.group(),
                    ceil_div(at.nq, cut.rows), cut.lanes * at.heads, at.batch * cut.pieces,
@@ -387,34 +378,20 @@ void plan_online(const Problem& problem, const DeviceInfo& device, const PlanOpt
   plan.clocks = cut.clocks.predicted;
 }
 
-void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
+Launch plain(const Request& request) {
+  const Problem& problem = request.problem;
   const AttentionExtents at(problem);
-  Cut cut = cut_in(1, problem, device, wanted);
+  Cut cut = cut_in(1, request);
   cut.pieces = ceil_div(as_int(at.dv), cut.lanes);
-  plan.launches = {group_launch("attention_plain.cl", "attention_plain",
-                                common_options(problem, cut, device), cut.group(), at.nq,
-                                cut.lanes * at.heads, at.batch * cut.pieces,
-                                arguments(problem, {"q", "k", "v"},
-                                          {heads_of(problem, "q"), heads_of(problem, "k"),
-                                           heads_of(problem, "v"), heads_of(problem, "o")},
-                                          at.d))};
+  return group_launch("attention_plain.cl", "attention_plain", common_options(request, cut),
+                      cut.group(), at.nq, cut.lanes * at.heads, at.batch * cut.pieces,
+                      arguments(problem, {"q", "k", "v"},
+                                {heads_of(problem, "q"), heads_of(problem, "k"),
+                                 heads_of(problem, "v"), heads_of(problem, "o")},
+                                at.d));
 }
 
 }  // namespace
-
-AttentionExtents::AttentionExtents(const Problem& problem)
-    : batch(problem.integer("batch")),
-      heads(problem.integer("heads")),
-      kv_heads(given_or(problem, "kv_heads", heads)),
-      nq(problem.integer("nq")),
-      nk(problem.integer("nk")),
-      d(problem.integer("d")),
-      dv(given_or(problem, "dv", d)),
-      causal(problem.integer("causal") == 1),
-      swap(problem.flag("swap")),
-      scale(problem.number("scale") == 0 ? 1 / std::sqrt(static_cast<float>(d))
-                                         : problem.number("scale")) {}
 
 Reason attention_not_offered(const Problem& problem) {
   if (accumulator(problem) != Acc::f16) return {};
@@ -422,14 +399,14 @@ Reason attention_not_offered(const Problem& problem) {
 }
 
 Op attention_op() {
-  Op op{
-      {"attention", "o = softmax(scale * q k^T + mask) v, head by head", attention_fields(),
-       check_attention, attention_tensors},
-      {{"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
-        plan_online, nullptr, tilings<cuts_of>},
-       {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain, plan_plain}},
-      flops,
-      tensor_bytes};
+  Op op{{"attention", "o = softmax(scale * q k^T + mask) v, head by head", attention_fields(),
+         check_attention, attention_tensors},
+        {{"attention_online", "blocks of keys, maxima and sums brought up to date", refuses_online,
+          planned(plan_online), nullptr, tilings(cuts_of)},
+         {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
+          planned(plain)}},
+        flops,
+        tensor_bytes};
   op.least_flops = least_flops;
   op.takes_native_exp2 = [](const Problem&) { return true; };
   op.sums_products = true;

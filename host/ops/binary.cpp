@@ -2,6 +2,7 @@
 // binary.cpp - the fields of binary, how shapes broadcast, and how it is computed.
 #include "binary.hpp"
 
+#include "runtime/words.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
@@ -11,23 +12,12 @@ constexpr int kVector = 4;  ///< elements of an item of binary_vector
 constexpr std::size_t kMostExtents = 4;
 
 /// Words of a Problem line, and the functions of binary.cl.
-struct Word {
-  const char *word, *function;
+struct Operation {
+  const char *name, *function;
 };
-constexpr Word kOperations[] = {{"add", "sum"},      {"sub", "difference"}, {"mul", "product"},
-                                {"div", "quotient"}, {"max", "larger"},     {"min", "smaller"}};
-
-std::vector<std::string> words() {
-  std::vector<std::string> words;
-  for (const Word& operation : kOperations) words.push_back(operation.word);
-  return words;
-}
-
-const char* function_of(const Problem& problem) {
-  return std::find_if(std::begin(kOperations), std::end(kOperations),
-                      [&](const Word& operation) { return problem.choice("op") == operation.word; })
-      ->function;
-}
+constexpr Operation kOperations[] = {{"add", "sum"},     {"sub", "difference"},
+                                     {"mul", "product"}, {"div", "quotient"},
+                                     {"max", "larger"},  {"min", "smaller"}};
 
 /// The shape of b; where none is given, a's.
 Shape shape_of_b(const Problem& problem) {
@@ -74,28 +64,26 @@ std::vector<TensorSpec> binary_tensors(const Problem& problem) {
 
 std::string options_of(const Problem& problem, const BinaryAxes& axes, Group group, bool vectors) {
   const BinaryAxis& row = axes.merged[0];
-  std::string options = dtype_option(problem.dtype());
-  options += fmt::format("-DBINARY_OP={} -DBINARY_X={} -DBINARY_Y={} -DBINARY_RANK={}",
-                         function_of(problem), group.x, group.y, axes.rank);
+  std::string options = fmt::format("-DBINARY_OP={} -DBINARY_X={} -DBINARY_Y={} -DBINARY_RANK={}",
+                                    find_by_name(kOperations, problem.choice("op"))->function,
+                                    group.x, group.y, axes.rank);
   if (row.step_a == 0) options += " -DBINARY_A=0";
   if (row.step_b == 0) options += " -DBINARY_B=0";
   if (vectors && row.extent % kVector == 0) options += " -DBINARY_WHOLE=1";
   return options;
 }
 
-/// Items of `elements` each along the rows of c. A kernel is called as its variant.
+/// Items of `elements` each along the rows of c.
 template <int elements>
-void plan_items(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
-  const BinaryAxes axes(problem);
+Launch items(const Request& request) {
+  const BinaryAxes axes(request.problem);
   const auto& [n0, n1, n2, n3] = axes.merged;
   const int columns = ceil_div(as_int(n0.extent), elements), rows = as_int(n1.extent);
-  const Group group = lower_group(choose_group(columns, kLargestGroup, device, wanted), rows);
-  plan.launches = {group_launch("binary.cl", plan.variant,
-                                options_of(problem, axes, group, elements == kVector), group,
-                                columns, rows, n2.extent * n3.extent,
-                                arg_list("a", "b", "c", n0.extent, rows, n2.extent, n1.step_a,
-                                         n2.step_a, n3.step_a, n1.step_b, n2.step_b, n3.step_b))};
+  const Group group = lower_group(choose_group(columns, kLargestGroup, request), rows);
+  return own_launch(request, options_of(request.problem, axes, group, elements == kVector), group,
+                    {columns, rows, n2.extent * n3.extent},
+                    arg_list("a", "b", "c", n0.extent, rows, n2.extent, n1.step_a, n2.step_a,
+                             n3.step_a, n1.step_b, n2.step_b, n3.step_b));
 }
 
 // ---- variants ----
@@ -152,15 +140,15 @@ Op binary_op() {
   return {
       {"binary",
        "c = a op b, element by element, each repeated along the axes that it does not have",
-       {choice("op", "the operation", words(), ""), shape("shape", "extents of a, up to 4"),
-        dtype_field(),
+       {choice("op", "the operation", names_of(kOperations), ""),
+        shape("shape", "extents of a, up to 4"), dtype_field(),
         shape("shape_b", "extents of b; the same from the last one on, or 1 in either; none: a's",
               "none")},
        check_shapes,
        binary_tensors},
       {{"binary_vector", "rows of whole vectors, or one row: four elements an item", refuses_vector,
-        plan_items<kVector>},
-       {"binary_plain", "any rows: an element an item", refuses_small_groups, plan_items<1>}},
+        planned(items<kVector>)},
+       {"binary_plain", "any rows: an element an item", refuses_small_groups, planned(items<1>)}},
       flops,
       tensor_bytes};
 }

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "ops/shared/suppression.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

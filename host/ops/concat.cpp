@@ -4,15 +4,12 @@
 
 #include <numeric>
 
-#include "shared/copy_unit.hpp"
+#include "shared/axes.hpp"
 #include "shared/op.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kAcross = 64;  ///< items side by side along a row at most
-constexpr int kMostAxes = 8;
 constexpr const char* kInputs[] = {"a", "b", "c", "d"};
 
 std::string field_of(const char* input) { return std::string("shape_") + input; }
@@ -41,8 +38,7 @@ void check(const Problem& problem, Schema::Values& values) {
 }
 
 std::vector<Field> fields() {
-  return {integer("axis", "along which one follows the other; negative ones count from the end", "",
-                  -kMostAxes, kMostAxes - 1),
+  return {axis_field("along which one follows the other", ""),
           shape("shape_a", "extents of a"),
           shape("shape_b", "extents of b"),
           shape("shape_c", "extents of c; none: there is no c", "none"),
@@ -75,23 +71,21 @@ Reason refuses_more(const Problem& problem, const DeviceInfo&) {
   return "there are two inputs";
 }
 
-void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const Concat concat(problem);
+Launch rows(const Request& request) {
+  const Concat concat(request.problem);
   std::int64_t n = 0, common = 0;
   for (const std::int64_t width : concat.widths) {
     n += width;
     common = std::gcd(common, width);
   }
-  const int unit = copy_unit({common}, problem.dtype());
+  const int unit = copy_unit({common}, request.problem.dtype());
   const std::size_t given = concat.widths.size(), most = given == 2 ? 2 : std::size(kInputs);
   std::vector<Arg> args;
   for (std::size_t i = 0; i < most; ++i) args.push_back(buffer_if(i < given, kInputs[i]));
   append_args(args, "dst", concat.rows);
   for (std::size_t i = 0; i < most; ++i) append_args(args, i < given ? concat.widths[i] : 0);
-  plan.launches = {
-      row_launch("concat", given == 2 ? "concat_rows" : "concat_four",
-                 fmt::format("{}-DCONCAT_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross,
-                 {n / unit, concat.rows, 1}, std::move(args), device, wanted)};
+  return row_launch(request, fmt::format("-DCONCAT_UNIT={} ", unit), kAcrossCopy,
+                    {n / unit, concat.rows, 1}, std::move(args));
 }
 
 }  // namespace
@@ -107,8 +101,8 @@ Concat::Concat(const Problem& problem) {
 Op concat_op() {
   return {{"concat", "dst = a, b, c and d, one behind the other along an axis", fields(), check,
            tensors},
-          {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, plan},
-           {"concat_four", "three or four: the same", refuses_more, plan}},
+          {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, planned(rows)},
+           {"concat_four", "three or four: the same", refuses_more, planned(rows)}},
           no_flops,
           tensor_bytes};
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// conv2d.cpp - the fields of conv2d.
-#include <fmt/core.h>
-
+// conv2d.cpp - the fields of conv2d, and which variant computes it.
 #include "conv2d_plan.hpp"
-#include "conv2d_problem.hpp"
-#include "ops/shared/accumulator.hpp"
-#include "ops/shared/activation.hpp"
-#include "shared/counts.hpp"
 
 namespace clam {
 namespace {
+
+using namespace conv2d_plan;
 
 // ---- the problem ----
 
@@ -33,7 +29,7 @@ void check_conv2d(const Problem& problem, Schema::Values& values) {
                Conv2d::reach(conv.s, conv.dilation_w),
                Conv2d::padded(conv.w, conv.pad_l, conv.pad_r), "columns");
   if (problem.choice("algo") != "winograd") return;
-  if (const Reason reason = conv2d_plan::not_winograd(problem)) {
+  if (const Reason reason = not_winograd(problem)) {
     bad_field(problem, "algo", "but " + *reason);
   }
 }
@@ -67,20 +63,6 @@ std::vector<TensorSpec> conv2d_tensors(const Problem& problem) {
   return specs;
 }
 
-std::vector<Variant> variants() {
-  std::vector<Variant> all = conv2d_nchw_variants();
-  for (const Variant& variant : conv2d_nhwc_variants()) all.push_back(variant);
-  for (Variant& variant : all) {
-    if (variant.name == "conv2d_winograd") continue;
-    variant.refuses = [refuses = variant.refuses](const Problem& problem,
-                                                  const DeviceInfo& device) -> Reason {
-      if (problem.choice("algo") == "winograd") return "algo=winograd asks for conv2d_winograd";
-      return refuses(problem, device);
-    };
-  }
-  return all;
-}
-
 double flops(const Problem& problem) {
   const Conv2d conv(problem);
   return 2.0 * static_cast<double>(conv.outputs()) * static_cast<double>(conv.products());
@@ -95,6 +77,58 @@ double least_flops(const Problem& problem) {
 double least_bytes(const Problem& problem) {
   const Conv2d conv(problem);
   return bytes_that_windows_meet(problem, conv.rows(), conv.columns());
+}
+
+// ---- conv2d_plain ----
+
+Reason refuses_plain(const Problem& problem, const DeviceInfo&) {
+  return cannot_sum(problem, "nchw");
+}
+
+Launch plain(const Request& request) {
+  const Conv2d conv(request.problem);
+  const int items = group_items(request), lx = std::min(4, items), ly = items / lx;
+  return group_launch("conv2d.cl", "conv2d_plain", options(request, {lx, ly}), {lx, ly}, conv.ow(),
+                      conv.oh(), std::int64_t{conv.n} * conv.k, any_filter_arguments(conv, "w"));
+}
+
+// ---- the choice ----
+
+/// Variants leave a problem to a later one of `timed` that is predicted to be faster.
+void compare(std::vector<Variant>& timed) {
+  for (auto own = timed.begin(); own + 1 != timed.end(); ++own) {
+    own->outdone = [plan = own->plan, others = std::vector<Variant>(own + 1, timed.end())](
+                       const Problem& problem, const DeviceInfo& device,
+                       const PlanOptions& options) -> Reason {
+      if (problem.choice("algo") == "winograd") return {};
+      const Request request{problem, device, options};
+      const double least = planned_clocks(plan, request);
+      for (const Variant& other : others) {
+        if (other.refuses(problem, device)) continue;
+        if (planned_clocks(other.plan, request) >= least) continue;
+        return fmt::format("{} is predicted to be faster", other.name);
+      }
+      return {};
+    };
+  }
+}
+
+/// In the order of preference.
+std::vector<Variant> variants() {
+  std::vector<Variant> all{winograd(), product(), product_rows(), three_by_three()};
+  compare(all);
+  all.insert(all.end() - 1, depthwise());
+  all.push_back({"conv2d_plain", "any filter; weights that change", refuses_plain, planned(plain)});
+  for (const Variant& variant : nhwc_variants()) all.push_back(variant);
+  for (Variant& variant : all) {
+    if (variant.name == "conv2d_winograd") continue;
+    variant.refuses = [refuses = variant.refuses](const Problem& problem,
+                                                  const DeviceInfo& device) -> Reason {
+      if (problem.choice("algo") == "winograd") return "algo=winograd asks for conv2d_winograd";
+      return refuses(problem, device);
+    };
+  }
+  return all;
 }
 
 }  // namespace

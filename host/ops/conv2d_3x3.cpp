@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // conv2d_3x3.cpp - conv2d by conv2d_3x3.cl.
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "conv2d_plan.hpp"
 
 namespace clam::conv2d_plan {
@@ -11,10 +7,7 @@ namespace {
 
 /// What conv2d_3x3 asks of the rows of x.
 Reason cannot_read_rows(const Conv2d& conv) {
-  if (conv.r != 3 || conv.s != 3)
-    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
-  if (conv.stride_h != conv.stride_w || conv.stride_h > 2) return "the stride is neither 1 nor 2";
-  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (Reason reason = not_3x3(conv, 2)) return reason;
   if (conv.pad_l != 1) return fmt::format("pad_l={}, not 1", conv.pad_l);
   if (conv.w % kConvTile != 0) return fmt::format("w={} is no multiple of {}", conv.w, kConvTile);
   if (std::int64_t{conv.ow()} * conv.stride_w > conv.w) {
@@ -93,10 +86,11 @@ Work work_of(const Conv2d& conv, const RowsCut& cut, const Cost& cost) {
   return work;
 }
 
-std::vector<RowsCut> rows_cuts(const Problem& problem, const DeviceInfo& device,
-                               const PlanOptions& wanted) {
+std::vector<RowsCut> rows_cuts(const Request& request) {
+  const Problem& problem = request.problem;
+  const DeviceInfo& device = request.device;
   const Conv2d conv(problem);
-  const int chunk = chunk_of(problem), items = group_items(device, wanted);
+  const int chunk = chunk_of(problem), items = group_items(request);
   std::vector<RowsCut> cuts;
   for (const Cost& cost : costs_of("conv2d_3x3", conv.dtype, accumulator(problem), device)) {
     if (chunk > 0 && cost["CHUNK"] != chunk) continue;
@@ -115,29 +109,27 @@ std::vector<RowsCut> rows_cuts(const Problem& problem, const DeviceInfo& device,
 }
 
 Reason refuses_3x3(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_read_nchw(problem)) return reason;
-  if (Reason reason = sums_in_half_throughout(problem)) return reason;
+  if (Reason reason = cannot_sum(problem, "nchw")) return reason;
   const Conv2d conv(problem);
   if (Reason reason = cannot_read_rows(conv)) return reason;
   return packed_too_large(conv, device);
 }
 
-void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const Conv2d conv(problem);
-  const int chunk = chunk_of(problem);
-  const RowsCut cut = choose(rows_cuts(problem, device, wanted), wanted);
+void plan_3x3(const Request& request, Plan& plan) {
+  const Conv2d conv(request.problem);
+  const int chunk = chunk_of(request.problem);
+  const RowsCut cut = choose(rows_cuts(request), request);
+  const Group group{cut.lx, cut.ly};
   const std::string text =
-      options(problem, device,
-              fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={} "
-                          "-DCONV2D_STRIDE={}{}{}{}",
-                          cut.lx, cut.ly, cut.parts, cut.vectors, conv.stride_h,
+      options(request, group,
+              fmt::format(" -DCONV2D_PARTS={} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}",
+                          cut.parts, cut.vectors, conv.stride_h,
                           chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
                           fixed_map(conv, cut.parts > 1 && parts_need_fixed_map(chunk)),
-                          split_addresses(device)));
-  add_pack(conv, {cut.lx, cut.ly}, cut.rows, plan);
+                          split_addresses(request.device)));
+  add_pack(conv, group, cut.rows, plan);
   plan.launches.push_back(group_launch(
-      "conv2d_3x3.cl", "conv2d_3x3", text, {cut.lx, cut.ly}, cut.columns, cut.rows, conv.n,
+      "conv2d_3x3.cl", "conv2d_3x3", text, group, cut.columns, cut.rows, conv.n,
       arguments(
           conv, "w_packed",
           {conv.groups, conv.cg(), conv.h, conv.w, conv.kg(), conv.oh(), conv.ow(), conv.pad_t}),
@@ -145,16 +137,12 @@ void plan_3x3(const Problem& problem, const DeviceInfo& device, const PlanOption
   plan.clocks = cut.clocks.predicted;
 }
 
-double clocks_3x3(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose(rows_cuts(problem, device, wanted), wanted).clocks.predicted;
-}
-
 }  // namespace
 
-Timed three_by_three() {
-  return {{"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once", refuses_3x3,
-           plan_3x3, nullptr, tilings<rows_cuts>},
-          clocks_3x3};
+Variant three_by_three() {
+  return {"conv2d_3x3", "3x3, stride 1 or 2, aligned rows; weights packed once",
+          refuses_3x3,  planned(plan_3x3),
+          nullptr,      tilings(rows_cuts)};
 }
 
 }  // namespace clam::conv2d_plan

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // conv2d_depthwise.cpp - how a filter for each channel is computed with layout=nchw.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <utility>
-
 #include "clam/gpu.hpp"
 #include "conv2d_plan.hpp"
 
@@ -103,10 +98,10 @@ Reason spills(const Conv2d& conv, const Tile& tile) {
   return fmt::format("it holds {} numbers, over the {} of free registers", held, kFree);
 }
 
-std::vector<Tile> tiles_of(const Problem& problem, const DeviceInfo& device,
-                           const PlanOptions& wanted) {
-  const Conv2d conv(problem);
-  const int items = group_items(device, wanted);
+std::vector<Tile> tiles_of(const Request& request) {
+  const DeviceInfo& device = request.device;
+  const Conv2d conv(request.problem);
+  const int items = group_items(request);
   std::vector<int> widths{4, 8};
   if (conv.ow() != 4 && conv.ow() != 8) widths.push_back(conv.ow());
   const Cost& cost = costs_of("conv2d_depthwise", conv.dtype, Acc::f32, device).front();
@@ -126,9 +121,8 @@ std::vector<Tile> tiles_of(const Problem& problem, const DeviceInfo& device,
 }
 
 Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = acc_not_offered(problem)) return reason;
+  if (Reason reason = cannot_read(problem, "nchw")) return reason;
   const Conv2d conv(problem);
-  if (conv.nhwc) return "this variant reads layout=nchw";
   const Gpu* gpu = gpu_of(device);
   if (device.platform == "rusticl" && gpu && gpu->family == Gpu::Family::midgard) {
     return "Mesa's compiler for Midgard takes minutes for it, or never ends";
@@ -153,24 +147,23 @@ Reason refuses_depthwise_nchw(const Problem& problem, const DeviceInfo& device) 
                    device);
 }
 
-void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
-                         const PlanOptions& wanted, Plan& plan) {
-  const Conv2d conv(problem);
-  const Tile tile = choose(tiles_of(problem, device, wanted), wanted);
+void plan_depthwise_nchw(const Request& request, Plan& plan) {
+  const Conv2d conv(request.problem);
+  const Tile tile = choose(tiles_of(request), request);
   // Sums in half of more products than a chunk has are float.
-  const Acc acc = accumulator(problem);
+  const Acc acc = accumulator(request.problem);
   const int taps = conv.r * conv.s;
   const bool half = acc == Acc::f16 || (acc == Acc::chunk && taps <= products_in_half(acc));
   const Group group{tile.lx, tile.ly};
-  std::string text = fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_R={} -DCONV2D_S={}",
-                                 dtype_option(conv.dtype), group.x, group.y, conv.r, conv.s);
+  std::string text = group_options(conv.dtype, group) +
+                     fmt::format(" -DCONV2D_R={} -DCONV2D_S={}", conv.r, conv.s);
   if (half) text += " -DCONV2D_CHUNK=1";
   const int packed = packed_of(conv);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
                           std::int64_t{conv.k} * packed * size_of(half ? Dtype::f16 : Dtype::f32)});
   plan.pack.push_back(group_launch("conv2d_depthwise.cl", "conv2d_depthwise_pack", text, group,
                                    packed, conv.k, 1, arg_list("w", "w_packed", conv.k)));
-  text = fmt::format("-DCONV2D_LX={} -DCONV2D_LY={}", tile.lx, tile.ly);
+  text.clear();
   const auto add = [&](const char* name, int value, int otherwise) {
     if (value != otherwise) text += fmt::format(" -DCONV2D_{}={}", name, value);
   };
@@ -196,9 +189,10 @@ void plan_depthwise_nchw(const Problem& problem, const DeviceInfo& device,
   std::vector<Arg> args = arguments(
       conv, "w_packed", {conv.k, conv.h, conv.w, conv.oh(), conv.ow(), tile.tiles, tile.across});
   args.emplace_back(1.0f / static_cast<float>(tile.across));
-  plan.launches.push_back(group_launch("conv2d_depthwise.cl", "conv2d_depthwise",
-                                       options(problem, device, text + split_addresses(device)),
-                                       group, tile.tiles, conv.k, conv.n, std::move(args)));
+  plan.launches.push_back(
+      group_launch("conv2d_depthwise.cl", "conv2d_depthwise",
+                   options(request, group, text + split_addresses(request.device)), group,
+                   tile.tiles, conv.k, conv.n, std::move(args)));
 }
 
 }  // namespace
@@ -207,9 +201,9 @@ Variant depthwise() {
   return {"conv2d_depthwise",
           "a filter for each channel; weights packed once",
           refuses_depthwise_nchw,
-          plan_depthwise_nchw,
+          planned(plan_depthwise_nchw),
           nullptr,
-          tilings<tiles_of>};
+          tilings(tiles_of)};
 }
 
 }  // namespace clam::conv2d_plan

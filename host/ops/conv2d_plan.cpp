@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: MIT
 #include "conv2d_plan.hpp"
 
-#include <fmt/core.h>
-
-#include "clam/op.hpp"
-#include "ops/shared/activation.hpp"
-
 namespace clam::conv2d_plan {
 
-Reason cannot_read_nchw(const Problem& problem) {
+Reason cannot_read(const Problem& problem, const char* layout) {
   if (Reason reason = acc_not_offered(problem)) return reason;
-  if (Conv2d(problem).nhwc) return "this variant reads layout=nchw";
-  return {};
+  if (problem.choice("layout") == layout) return {};
+  return fmt::format("this variant reads layout={}", layout);
 }
 
-std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
-  return dtype_option(problem.dtype()) + geometry + epilogue_options(problem, device);
+/// Where half sums would gain nothing, float ones keep the promise of acc=chunk; not of acc=f16.
+Reason cannot_sum(const Problem& problem, const char* layout) {
+  if (Reason reason = cannot_read(problem, layout)) return reason;
+  if (accumulator(problem) != Acc::f16) return {};
+  return "this variant has no sums in half: use acc=chunk, which is as fast here";
+}
+
+Reason not_3x3(const Conv2d& conv, int most_stride) {
+  if (conv.r != 3 || conv.s != 3) {
+    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
+  }
+  if (conv.stride_h != conv.stride_w || conv.stride_h > most_stride) {
+    return most_stride == 1 ? "the stride is over 1" : "the stride is neither 1 nor 2";
+  }
+  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  return {};
 }
 
 std::string group_options(Dtype dtype, Group group) {
   return fmt::format("{}-DCONV2D_LX={} -DCONV2D_LY={}", dtype_option(dtype), group.x, group.y);
 }
 
-std::string epilogue_options(const Problem& problem, const DeviceInfo& device) {
-  std::string text;
-  if (problem.flag("bias")) text += " -DCONV2D_BIAS=1";
-  if (problem.flag("residual")) text += " -DCONV2D_RESIDUAL=1";
-  return text + act_options(problem, "CONV2D_ACT", device);
+std::string options(const Request& request, Group group, const std::string& more) {
+  std::string text = group_options(request.problem.dtype(), group) + more;
+  if (request.problem.flag("bias")) text += " -DCONV2D_BIAS=1";
+  if (request.problem.flag("residual")) text += " -DCONV2D_RESIDUAL=1";
+  return text + act_options(request.problem, "CONV2D_ACT", request.device);
 }
 
 std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
@@ -37,14 +46,7 @@ std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
   return args;
 }
 
-int group_items(const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose_group(1, 1, device, wanted).y;
-}
-
-Reason sums_in_half_throughout(const Problem& problem) {
-  if (accumulator(problem) != Acc::f16) return {};
-  return "this variant has no sums in half: use acc=chunk, which is as fast here";
-}
+int group_items(const Request& request) { return choose_group(1, 1, request).y; }
 
 std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char*, int>> extents) {
   constexpr double kLarge = 1 << 22;
@@ -65,7 +67,6 @@ Reason not_pointwise(const Conv2d& conv) {
   if (conv.pad_t > 0 || conv.pad_l > 0 || conv.pad_b > 0 || conv.pad_r > 0) {
     return "the input is padded";
   }
-  if (conv.groups > 1) return fmt::format("groups={} is over 1", conv.groups);
   return {};
 }
 

@@ -2,34 +2,28 @@
 // conv2d_plan.hpp - what the plans of conv2d share: options, arguments, tilings and packed weights.
 #pragma once
 
-#include <initializer_list>
-#include <string>
-#include <vector>
-
-#include "clam/plan.hpp"
 #include "conv2d_problem.hpp"
-#include "ops/shared/accumulator.hpp"
-#include "ops/shared/launch.hpp"
+#include "ops/shared/activation.hpp"
+#include "ops/shared/op.hpp"
 #include "ops/shared/tiling.hpp"
 
-namespace clam {
+namespace clam::conv2d_plan {
 
 constexpr int kConvTile = Conv2d::kTile;
 constexpr int kConvHighest = 16;  ///< tiles of a group along the channels
 
-namespace conv2d_plan {
+/// Why kernels for this layout cannot compute the problem, on any device; empty when they can.
+Reason cannot_read(const Problem& problem, const char* layout);
+/// The same of those that have no sums in half.
+Reason cannot_sum(const Problem& problem, const char* layout);
+/// Why it is no plain 3x3 filter of strides up to `most_stride` that are alike; empty when it is.
+Reason not_3x3(const Conv2d& conv, int most_stride);
 
-/// Why kernels for layout=nchw cannot compute the problem, on any device; empty when they can.
-Reason cannot_read_nchw(const Problem& problem);
-
-/// What all kernels of conv2d take: dtype, then `geometry`, then what follows the sum.
-std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry);
+/// What all kernels of conv2d take: dtype and group, then `more`, then what follows the sum.
+std::string options(const Request& request, Group group, const std::string& more = "");
 
 /// dtype and the sides of a group, which all kernels take first.
 std::string group_options(Dtype dtype, Group group);
-
-/// Those alone that say what follows the sum, each after a space.
-std::string epilogue_options(const Problem& problem, const DeviceInfo& device);
 
 /// " -DNAME=VALUE..." that fix extents as constants. They spare address arithmetic and cost a build
 /// of their own, which only a large problem repays: empty for others.
@@ -38,7 +32,7 @@ std::string fixed(const Conv2d& conv, std::initializer_list<std::pair<const char
 /// " -DCONV2D_SPLIT=1" where the device gains by it.
 std::string split_addresses(const DeviceInfo& device);
 
-/// Why the problem is no plain product of pixels and weights; empty when it is one.
+/// Why no group is a plain product of pixels and weights; empty when each is one.
 Reason not_pointwise(const Conv2d& conv);
 
 /// x, weights, b, r, y, and then ints.
@@ -48,11 +42,8 @@ std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
 /// The ints of the kernels for any filter.
 std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights);
 
-/// Where half sums would gain nothing, float ones keep the promise of acc=chunk; not of acc=f16.
-Reason sums_in_half_throughout(const Problem& problem);
-
 /// The work-items that a device and the caller allow in a group.
-int group_items(const DeviceInfo& device, const PlanOptions& wanted);
+int group_items(const Request& request);
 
 /// Weights packed once by conv2d_pack, for `rows` tiles of channels, in panels of the group's
 /// height.
@@ -62,21 +53,14 @@ Reason packed_too_large(const Conv2d& conv, const DeviceInfo& device);
 /// Why Winograd's sum cannot compute the problem, on any device; empty when it can.
 Reason not_winograd(const Problem& problem);
 
-/// A variant for layout=nchw that is compared with others by the clocks of its launches.
-struct Timed {
-  Variant variant;
-  double (*clocks)(const Problem&, const DeviceInfo&, const PlanOptions&);
-};
-Timed winograd();
-Timed product();       ///< planes are x or maps
-Timed product_rows();  ///< planes are rows
-Timed three_by_three();
+// Variants for layout=nchw.
+Variant winograd();
+Variant product();       ///< planes are x or maps
+Variant product_rows();  ///< planes are rows
+Variant three_by_three();
 Variant depthwise();
 
-}  // namespace conv2d_plan
+/// Those for layout=nhwc, in the order of preference.
+std::vector<Variant> nhwc_variants();
 
-/// Variants for layout=nchw and for layout=nhwc, in the order of preference.
-std::vector<Variant> conv2d_nchw_variants();
-std::vector<Variant> conv2d_nhwc_variants();
-
-}  // namespace clam
+}  // namespace clam::conv2d_plan

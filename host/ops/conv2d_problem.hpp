@@ -5,7 +5,6 @@
 #include <array>
 
 #include "clam/op.hpp"
-#include "shared/convolution.hpp"
 #include "shared/window.hpp"
 
 namespace clam {
@@ -17,12 +16,9 @@ struct Conv2d : Convolution {
   /// In how many parts conv2d_product may sum: numbers that divide most channels by 8.
   static constexpr std::array<int, 8> kProductParts{1, 2, 3, 4, 6, 8, 12, 16};
 
-  bool nhwc, residual;
+  bool nhwc = problem.choice("layout") == "nhwc", residual = problem.flag("residual");
 
-  explicit Conv2d(const Problem& problem)
-      : Convolution(problem),
-        nhwc(problem.choice("layout") == "nhwc"),
-        residual(problem.flag("residual")) {}
+  using Convolution::Convolution;
 
   /// Input channels that each part of a sum takes, where it is summed in parts.
   int part() const { return ((cg() + kParts - 1) / kParts + kTile - 1) / kTile * kTile; }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 // conv2d_product.cpp - conv2d by conv2d_product.cl and, where x is no plane yet, conv2d_move.cl.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <utility>
 
 #include "conv2d_plan.hpp"
-#include "ops/shared/activation.hpp"
 
 namespace clam::conv2d_plan {
 namespace {
@@ -18,8 +11,19 @@ namespace {
 constexpr int kTile = Conv2d::kTile;
 constexpr int kGroup = 64;  ///< work-items of a group, where nothing else is wanted
 
+/// In what a product is stored and summed.
+struct ProductKind {
+  Dtype dtype;
+  Acc acc;
+  double activation;  ///< instructions of Mesa's compilers for the activation of four outputs
+  bool residual;
+
+  std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
+};
+
 /// What conv2d_product.cl multiplies; its head says what a plane is. Distances are in elements.
 struct Product {
+  ProductKind kind;
   int groups = 1, images = 1;  ///< a launch has groups * images products
   int planes = 1, plane = 0;   ///< planes of a group, and from one to the next
   int vectors = 0;             ///< of 4 pixels, that a plane has of y
@@ -32,16 +36,6 @@ struct Product {
   /// Vectors of a plane are those of a map of y.
   bool flat() const { return vectors * 4 == map; }
   std::int64_t elements() const { return std::int64_t{groups} * images * planes * plane; }
-};
-
-/// In what a product is stored and summed.
-struct ProductKind {
-  Dtype dtype;
-  Acc acc;
-  double activation;  ///< instructions of Mesa's compilers for the activation of four outputs
-  bool residual;
-
-  std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
 };
 
 /// Tiles and groups.
@@ -62,15 +56,15 @@ std::string sums_option(Acc acc) {
   return acc == Acc::f32 ? "" : fmt::format(" -DCONV2D_ACC={}", static_cast<int>(acc));
 }
 
-bool is_whole(const Product& product, const ProductKind& kind, const ProductCut& cut) {
-  return product.planes == cut.parts * cut.range && cut.range % trip_of(kind.acc) == 0;
+bool is_whole(const Product& product, const ProductCut& cut) {
+  return product.planes == cut.parts * cut.range && cut.range % trip_of(product.kind.acc) == 0;
 }
 
 /// From the sums to the outputs of a work-item.
-double instructions_of_end(const Product& product, const ProductKind& kind, const ProductCut& cut) {
+double instructions_of_end(const Product& product, const ProductCut& cut) {
   constexpr double kFinish = 25, kEdge = 45, kPlace = 25, kHandOn = 28, kTake = 9;
-  const bool stores_whole = product.flat() || (product.loose > 0 && !kind.residual);
-  const double finish = kFinish + kind.activation + (stores_whole ? 0 : kEdge);
+  const bool stores_whole = product.flat() || (product.loose > 0 && !product.kind.residual);
+  const double finish = kFinish + product.kind.activation + (stores_whole ? 0 : kEdge);
   const double place = product.flat() ? 0 : kPlace * cut.vectors;
   if (cut.parts == 1) return place + cut.sums() * finish;
   return place + kHandOn * cut.sums() / kTile +
@@ -85,13 +79,13 @@ double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
   return cut.parts == 1 ? stored : stored + kSum * (cut.sums() + own * cut.parts);
 }
 
-Work work_of(const Product& product, const ProductKind& kind, const ProductCut& cut,
-             const Cost& cost) {
+Work work_of(const Product& product, const ProductCut& cut, const Cost& cost) {
   constexpr double kTap = 25, kAround = 100;
   const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
   const int rows = ceil_div(ceil_div(product.k, cut.channels), cut.ly);
   const int range = std::min(cut.range, product.planes);
-  const double rest = is_whole(product, kind, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
+  const ProductKind& kind = product.kind;
+  const double rest = is_whole(product, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
   const double plane = cost.numbers.at(0);
   const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
@@ -99,7 +93,7 @@ Work work_of(const Product& product, const ProductKind& kind, const ProductCut& 
   work.group = cut.lx * cut.ly * cut.parts;
   work.items = 1.0 * columns * rows * product.groups * product.images * work.group;
   work.instructions = product.taps * (range * plane + rest * 8 + kTap) + kAround +
-                      instructions_of_end(product, kind, cut);
+                      instructions_of_end(product, cut);
   work.bytes =
       product.taps * range * (cut.channels * kind.weight_size() + vector) + bytes_of_end(kind, cut);
   work.dram = (product.elements() + outputs) * element;
@@ -108,17 +102,16 @@ Work work_of(const Product& product, const ProductKind& kind, const ProductCut& 
 
 /// Mesa's compilers keep the sums of a large tile in registers, but not beside a long activation,
 /// nor where parts have a rest; those of chunks neither in parts nor where there is a rest.
-Reason cannot_have(const Product& product, const ProductKind& kind, const ProductCut& cut,
-                   std::int64_t most_parts) {
+Reason cannot_have(const Product& product, const ProductCut& cut, std::int64_t most_parts) {
   if (cut.parts > most_parts) return fmt::format("a group has no {} work-items", cut.parts);
   if (cut.parts > 1 && cut.range * (cut.parts - 1) >= product.planes) {
     return fmt::format("{} planes leave a part without any", product.planes);
   }
   if (cut.sums() == kTile) return {};
   if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
-  const bool has_rest = !is_whole(product, kind, cut), in_parts = cut.parts > 1;
-  const bool spills = kind.acc == Acc::chunk ? in_parts || has_rest : in_parts && has_rest;
-  if (kind.activation >= kLongActivation || spills) return "so many sums would spill";
+  const bool has_rest = !is_whole(product, cut), in_parts = cut.parts > 1;
+  const bool spills = product.kind.acc == Acc::chunk ? in_parts || has_rest : in_parts && has_rest;
+  if (product.kind.activation >= kLongActivation || spills) return "so many sums would spill";
   return {};
 }
 
@@ -192,51 +185,24 @@ Product product_of_maps(const Conv2d& conv) {
 }
 
 /// Bytes of the packed weights.
-std::int64_t packed_bytes(const Product& product, const ProductKind& kind, int ly) {
+std::int64_t packed_bytes(const Product& product, int ly) {
   const std::int64_t rows = product.groups * std::int64_t{round_up(ceil_div(product.k, kTile), ly)};
-  return rows * kTile * product.planes * product.taps * kind.weight_size();
+  return rows * kTile * product.planes * product.taps * product.kind.weight_size();
 }
 
 /// Groups of up to `items` work-items that take the least clocks.
-ProductCut with_lanes(ProductCut cut, int items, const Product& product, const ProductKind& kind,
-                      const Cost& cost, const DeviceInfo& device) {
+ProductCut with_lanes(ProductCut cut, int items, const Product& product, const Cost& cost,
+                      const DeviceInfo& device) {
   const int widest = floor_power_of_two(std::min<std::int64_t>(kGroup, device.max_work_items[0]));
   const int lanes = floor_power_of_two(std::max(items / cut.parts, 1));
   std::optional<ProductCut> best;
   for (cut.lx = std::min(lanes, widest); cut.lx >= 1; cut.lx /= 2) {
     cut.ly = std::min(lanes / cut.lx, kConvHighest * kTile / cut.channels);
     if (cut.fours() > items) cut.ly = std::max(cut.ly / 2, 1);
-    cut.clocks = clocks_of(work_of(product, kind, cut, cost), device);
+    cut.clocks = clocks_of(work_of(product, cut, cost), device);
     if (!best || cut.clocks.predicted < best->clocks.predicted) best = cut;
   }
   return *best;
-}
-
-/// Their groups have 64 work-items, or as many as are wanted. Clocks are always those of 64. So
-/// neither the bits of a sum nor the choice of a variant depend on the size of a group, unless that
-/// is smaller than the parts.
-std::vector<ProductCut> product_cuts(const Product& product, const ProductKind& kind,
-                                     const DeviceInfo& device, const PlanOptions& wanted) {
-  const int items = group_items(device, wanted), trip = trip_of(kind.acc);
-  const std::int64_t most_parts = std::min<std::int64_t>(items, device.max_work_items[2]);
-  std::vector<ProductCut> cuts;
-  for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
-    for (const int parts : Conv2d::kProductParts) {
-      ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], cost["VECTORS"], parts};
-      cut.words += fmt::format(",PARTS={}", parts);
-      cut.range = ceil_div(product.planes, trip * parts) * trip;
-      cut.refused = cannot_have(product, kind, cut, most_parts);
-      cut = with_lanes(cut, kGroup, product, kind, cost, device);
-      const int own = parts > 1 ? std::min(items, kGroup) : items;
-      if (own != kGroup) {
-        const Clocks clocks = cut.clocks;
-        cut = with_lanes(cut, own, product, kind, cost, device);
-        cut.clocks = clocks;
-      }
-      cuts.push_back(std::move(cut));
-    }
-  }
-  return cuts;
 }
 
 ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
@@ -251,27 +217,52 @@ ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
           problem.flag("residual")};
 }
 
-Launch product_launch(const Problem& problem, const Product& product, const ProductCut& cut,
-                      const char* planes, const DeviceInfo& device) {
-  const Conv2d conv(problem);
-  const ProductKind kind = kind_of(problem, device);
+/// Their groups have 64 work-items, or as many as are wanted. Clocks are always those of 64. So
+/// neither the bits of a sum nor the choice of a variant depend on the size of a group, unless that
+/// is smaller than the parts.
+std::vector<ProductCut> product_cuts(const Product& product, const Request& request) {
+  const DeviceInfo& device = request.device;
+  const ProductKind& kind = product.kind;
+  const int items = group_items(request), trip = trip_of(kind.acc);
+  const std::int64_t most_parts = std::min<std::int64_t>(items, device.max_work_items[2]);
+  std::vector<ProductCut> cuts;
+  for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
+    for (const int parts : Conv2d::kProductParts) {
+      ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], cost["VECTORS"], parts};
+      cut.words += fmt::format(",PARTS={}", parts);
+      cut.range = ceil_div(product.planes, trip * parts) * trip;
+      cut.refused = cannot_have(product, cut, most_parts);
+      cut = with_lanes(cut, kGroup, product, cost, device);
+      const int own = parts > 1 ? std::min(items, kGroup) : items;
+      if (own != kGroup) {
+        const Clocks clocks = cut.clocks;
+        cut = with_lanes(cut, own, product, cost, device);
+        cut.clocks = clocks;
+      }
+      cuts.push_back(std::move(cut));
+    }
+  }
+  return cuts;
+}
+
+Launch product_launch(const Request& request, const Product& product, const ProductCut& cut,
+                      const char* planes) {
+  const Conv2d conv(request.problem);
+  const ProductKind& kind = product.kind;
   const auto flag = [](bool is_set, const char* name) {
     return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
   };
   const int size = static_cast<int>(size_of(kind.dtype));
-  const std::string options = fmt::format(
-      "{}-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}{}",
-      dtype_option(kind.dtype), cut.lx, cut.ly, cut.parts, cut.vectors,
+  const std::string more = fmt::format(
+      " -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}", cut.parts, cut.vectors,
       cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
-      sums_option(kind.acc), flag(is_whole(product, kind, cut), "WHOLE"),
-      flag(product.flat(), "FLAT"),
+      sums_option(kind.acc), flag(is_whole(product, cut), "WHOLE"), flag(product.flat(), "FLAT"),
       product.loose > 0 ? fmt::format(" -DCONV2D_LOOSE={}", product.loose) : "",
-      flag(product.groups > 1, "GROUPED"), split_addresses(device),
-      epilogue_options(problem, device));
+      flag(product.groups > 1, "GROUPED"), split_addresses(request.device));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
   return group_launch(
-      "conv2d_product.cl", "conv2d_product", options, {cut.lx, cut.ly},
-      ceil_div(product.vectors, cut.vectors), ceil_div(product.k, cut.channels),
+      "conv2d_product.cl", "conv2d_product", options(request, {cut.lx, cut.ly}, more),
+      {cut.lx, cut.ly}, ceil_div(product.vectors, cut.vectors), ceil_div(product.k, cut.channels),
       std::int64_t{product.groups} * product.images,
       arg_list(planes, "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
                product.groups, product.planes, cut.range, product.plane * size, product.vectors,
@@ -312,11 +303,6 @@ std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
   return best;
 }
 
-bool is_pointwise(const Conv2d& conv) {
-  return conv.r == 1 && conv.s == 1 && conv.stride_h == 1 && conv.stride_w == 1 &&
-         conv.pad_t + conv.pad_l + conv.pad_b + conv.pad_r == 0;
-}
-
 /// Whether a processor finds no line of x again, since those of all planes lie in few sets of its
 /// second cache, and planes of maps would not. PoCL takes 2 to 4 times as long then. Cores have 8
 /// ways or more, and 1024 sets of 64 bytes or more.
@@ -329,26 +315,27 @@ bool is_read_slowly(const Product& product, const Conv2d& conv, const DeviceInfo
 
 constexpr double kSlowReads = 2;  ///< how much longer a product takes then
 
-Product product_of(Form form, const Conv2d& conv) {
-  return form == Form::x      ? product_of_x(conv)
-         : form == Form::rows ? product_of_rows(conv)
-                              : product_of_maps(conv);
+Product product_of(Form form, const Problem& problem, const DeviceInfo& device) {
+  const Conv2d conv(problem);
+  Product product = form == Form::x      ? product_of_x(conv)
+                    : form == Form::rows ? product_of_rows(conv)
+                                         : product_of_maps(conv);
+  product.kind = kind_of(problem, device);
+  return product;
 }
 
-Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
-                   const PlanOptions& wanted) {
-  const Conv2d conv(problem);
+Choice choose_form(Form form, const Request& request) {
+  const Conv2d conv(request.problem);
   Choice choice;
   choice.form = form;
-  choice.product = product_of(form, conv);
-  choice.cut =
-      choose(product_cuts(choice.product, kind_of(problem, device), device, wanted), wanted);
+  choice.product = product_of(form, request.problem, request.device);
+  choice.cut = choose(product_cuts(choice.product, request), request);
   choice.clocks = choice.cut.clocks.predicted;
   if (form == Form::x) {
-    if (is_read_slowly(choice.product, conv, device)) choice.clocks *= kSlowReads;
+    if (is_read_slowly(choice.product, conv, request.device)) choice.clocks *= kSlowReads;
     return choice;
   }
-  const auto [each, clocks] = choose_each(conv, choice.product, device);
+  const auto [each, clocks] = choose_each(conv, choice.product, request.device);
   choice.each = each;
   choice.clocks += clocks;
   return choice;
@@ -356,44 +343,39 @@ Choice choose_form(Form form, const Problem& problem, const DeviceInfo& device,
 
 /// Planes that are rows; else maps, or x where it is faster, whatever tile is asked for.
 template <bool rows>
-Form form_of(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  const Conv2d conv(problem);
+Form form_of(const Request& request) {
+  const Conv2d conv(request.problem);
   if (rows) return Form::rows;
-  if (!is_pointwise(conv) || conv.h * conv.w < kTile) return Form::maps;
-  PlanOptions untiled = wanted;
-  untiled.tile.clear();
-  const double maps = choose_form(Form::maps, problem, device, untiled).clocks;
-  return choose_form(Form::x, problem, device, untiled).clocks <= maps ? Form::x : Form::maps;
-}
-
-template <bool rows>
-Choice choice_of(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choose_form(form_of<rows>(problem, device, wanted), problem, device, wanted);
+  if (not_pointwise(conv) || conv.h * conv.w < kTile) return Form::maps;
+  PlanOptions options = request.options;
+  options.tile.clear();
+  const Request untiled{request.problem, request.device, options};
+  const double maps = choose_form(Form::maps, untiled).clocks;
+  return choose_form(Form::x, untiled).clocks <= maps ? Form::x : Form::maps;
 }
 
 template <bool rows>
 Reason refuses_product(const Problem& problem, const DeviceInfo& device) {
-  if (Reason reason = cannot_read_nchw(problem)) return reason;
+  if (Reason reason = cannot_read(problem, "nchw")) return reason;
   const Conv2d conv(problem);
   if (rows && conv.r == 1 && conv.s == 1) return "the filter is 1x1";
   if (conv.groups > 1 && conv.cg() == 1 && conv.kg() == 1) return "it is a filter for each channel";
-  const Product product = product_of(rows ? Form::rows : Form::maps, conv);
+  const Product product = product_of(rows ? Form::rows : Form::maps, problem, device);
   if (Reason reason = too_large("planes", product.elements() * size_of(conv.dtype), device)) {
     return reason;
   }
-  return too_large("packed w", packed_bytes(product, kind_of(problem, device), kConvHighest),
-                   device);
+  return too_large("packed w", packed_bytes(product, kConvHighest), device);
 }
 
 /// The launch that writes the planes.
-Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo& device,
-                     const PlanOptions& wanted) {
+Launch moving_launch(const Request& request, const Choice& choice) {
+  const Conv2d conv(request.problem);
   const Product& product = choice.product;
   const bool rows = choice.form == Form::rows;
   const int pitch = product.row, lines = rows ? product.plane / product.phases / pitch / kTile : 1;
   const int vectors = rows ? product.plane / kTile : pitch;
   const std::int64_t blocks = std::int64_t{ceil_div(conv.c, choice.each)} * product.columns;
-  const int items = group_items(device, wanted);
+  const int items = group_items(request);
   int lx = items;
   for (int less = items / 2; less >= 4; less /= 2) {
     if (round_up(vectors, less) < round_up(vectors, lx)) lx = less;
@@ -414,64 +396,60 @@ Launch moving_launch(const Conv2d& conv, const Choice& choice, const DeviceInfo&
 }
 
 /// The launch that packs the weights, and their buffer.
-void add_packed_weights(const Product& product, const ProductKind& kind, const ProductCut& cut,
-                        Plan& plan) {
+void add_packed_weights(const Product& product, const ProductCut& cut, Plan& plan) {
   const int taps = product.planes * product.taps;
   const int lx = std::max(cut.lx * kTile / cut.channels, 1), ly = cut.fours();
   plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, kind, cut.fours())});
-  plan.pack.push_back(group_launch("conv2d_product.cl", "conv2d_product_pack",
-                                   group_options(kind.dtype, {lx, ly}) + sums_option(kind.acc),
-                                   {lx, ly}, taps, ceil_div(product.k, kTile), product.groups,
-                                   arg_list("w", "w_packed", product.k, product.planes, cut.range,
-                                            product.taps, product.columns)));
+      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, cut.fours())});
+  plan.pack.push_back(
+      group_launch("conv2d_product.cl", "conv2d_product_pack",
+                   group_options(product.kind.dtype, {lx, ly}) + sums_option(product.kind.acc),
+                   {lx, ly}, taps, ceil_div(product.k, kTile), product.groups,
+                   arg_list("w", "w_packed", product.k, product.planes, cut.range, product.taps,
+                            product.columns)));
 }
 
 template <bool rows>
-void plan_product(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                  Plan& plan) {
-  const Conv2d conv(problem);
-  const Choice choice = choice_of<rows>(problem, device, wanted);
-  add_packed_weights(choice.product, kind_of(problem, device), choice.cut, plan);
+void plan_product(const Request& request, Plan& plan) {
+  const Choice choice = choose_form(form_of<rows>(request), request);
+  const Product& product = choice.product;
+  add_packed_weights(product, choice.cut, plan);
   const bool moves = choice.form != Form::x;
   if (moves) {
     plan.buffers.push_back(
-        {"planes", BufferSpec::Role::scratch, choice.product.elements() * size_of(conv.dtype)});
-    plan.launches.push_back(moving_launch(conv, choice, device, wanted));
+        {"planes", BufferSpec::Role::scratch, product.elements() * size_of(product.kind.dtype)});
+    plan.launches.push_back(moving_launch(request, choice));
   }
-  plan.launches.push_back(
-      product_launch(problem, choice.product, choice.cut, moves ? "planes" : "x", device));
+  plan.launches.push_back(product_launch(request, product, choice.cut, moves ? "planes" : "x"));
   plan.clocks = choice.clocks;
 }
 
 template <bool rows>
-double product_clocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted) {
-  return choice_of<rows>(problem, device, wanted).clocks;
+std::vector<ProductCut> cuts_of(const Request& request) {
+  const Form form = form_of<rows>(request);
+  return product_cuts(product_of(form, request.problem, request.device), request);
 }
 
 template <bool rows>
-std::vector<ProductCut> cuts_of(const Problem& problem, const DeviceInfo& device,
-                                const PlanOptions& wanted) {
-  const Product product = product_of(form_of<rows>(problem, device, wanted), Conv2d(problem));
-  return product_cuts(product, kind_of(problem, device), device, wanted);
-}
-
-template <bool rows>
-Timed timed(const char* name, const char* about) {
-  return {{name, about, refuses_product<rows>, plan_product<rows>, nullptr, tilings<cuts_of<rows>>},
-          product_clocks<rows>};
+Variant variant(const char* name, const char* about) {
+  return {name,
+          about,
+          refuses_product<rows>,
+          planned(plan_product<rows>),
+          nullptr,
+          tilings(cuts_of<rows>)};
 }
 
 }  // namespace
 
-Timed product() {
-  return timed<false>("conv2d_product",
-                      "any filter, as a product of weights and planes; weights packed once");
+Variant product() {
+  return variant<false>("conv2d_product",
+                        "any filter, as a product of weights and planes; weights packed once");
 }
 
-Timed product_rows() {
-  return timed<true>("conv2d_product_rows",
-                     "a filter of several taps, whose rows are moved; the same");
+Variant product_rows() {
+  return variant<true>("conv2d_product_rows",
+                       "a filter of several taps, whose rows are moved; the same");
 }
 
 }  // namespace clam::conv2d_plan

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // conv2d_winograd.cpp - conv2d by conv2d_winograd.cl.
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "conv2d_plan.hpp"
 
 namespace clam::conv2d_plan {
@@ -46,11 +42,12 @@ Work work_of(const Conv2d& conv, const Tiles& tiles, const WinogradCut& cut, con
   return work;
 }
 
-std::vector<WinogradCut> winograd_cuts(const Problem& problem, const DeviceInfo& device,
-                                       const PlanOptions& wanted) {
+std::vector<WinogradCut> winograd_cuts(const Request& request) {
+  const Problem& problem = request.problem;
+  const DeviceInfo& device = request.device;
   const Conv2d conv(problem);
   const Tiles tiles(conv);
-  const int items = group_items(device, wanted);
+  const int items = group_items(request);
   const auto deepest = static_cast<int>(
       std::min<std::int64_t>(kPlaces, floor_power_of_two(device.max_work_items[2])));
   const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
@@ -87,18 +84,10 @@ Reason refuses_winograd(const Problem& problem, const DeviceInfo& device) {
   return too_large("packed w", 4 * packed_floats(conv, kMostLanes), device);
 }
 
-double winograd_clocks(const Problem& problem, const DeviceInfo& device,
-                       const PlanOptions& wanted) {
-  const Conv2d conv(problem);
-  return choose(winograd_cuts(problem, device, wanted), wanted).clocks.predicted +
-         clocks_of_x(conv, device) + kLaunchClocks;
-}
-
-void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan) {
-  const Conv2d conv(problem);
+void plan_winograd(const Request& request, Plan& plan) {
+  const Conv2d conv(request.problem);
   const Tiles tiles(conv);
-  const WinogradCut cut = choose(winograd_cuts(problem, device, wanted), wanted);
+  const WinogradCut cut = choose(winograd_cuts(request), request);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
   plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
@@ -106,7 +95,7 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
                                    group_options(conv.dtype, {cut.lx, cut.ly}), {cut.lx, cut.ly},
                                    conv.cg(), rows * kConvTile, conv.groups,
                                    arg_list("w", "w_packed", conv.kg(), conv.cg())));
-  const Group group = choose_group(tiles.vectors * kConvTile, 64, device, wanted);
+  const Group group = choose_group(tiles.vectors * kConvTile, 64, request);
   plan.launches.push_back(
       group_launch("conv2d_winograd.cl", "conv2d_winograd_x", group_options(conv.dtype, group),
                    group, tiles.vectors * kConvTile, conv.c, 1,
@@ -114,16 +103,15 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
                             tiles.vectors, conv.pad_t, conv.pad_l)));
   plan.launches.push_back(group_launch(
       "conv2d_winograd.cl", "conv2d_winograd",
-      options(problem, device,
-              fmt::format("-DCONV2D_LX={} -DCONV2D_LY={} -DCONV2D_PLACES={} "
-                          "-DCONV2D_VECTORS={}{}",
-                          cut.lx, cut.ly, cut.places, cut.vectors, split_addresses(device))),
+      options(request, {cut.lx, cut.ly},
+              fmt::format(" -DCONV2D_PLACES={} -DCONV2D_VECTORS={}{}", cut.places, cut.vectors,
+                          split_addresses(request.device))),
       {cut.lx, cut.ly}, ceil_div(tiles.vectors, cut.vectors), rows, conv.groups,
       arg_list("v", "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
                conv.n, conv.groups, conv.cg(), conv.kg(), tiles.vectors, conv.oh(), conv.ow(),
                tiles.down, tiles.across),
       cut.places));
-  plan.clocks = winograd_clocks(problem, device, wanted);
+  plan.clocks = cut.clocks.predicted + clocks_of_x(conv, request.device) + kLaunchClocks;
 }
 
 }  // namespace
@@ -131,19 +119,16 @@ void plan_winograd(const Problem& problem, const DeviceInfo& device, const PlanO
 Reason not_winograd(const Problem& problem) {
   const Conv2d conv(problem);
   if (conv.nhwc) return "conv2d_winograd reads layout=nchw";
-  if (conv.r != 3 || conv.s != 3)
-    return fmt::format("the filter is {}x{}, not 3x3", conv.r, conv.s);
-  if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
-  if (conv.dilation_h > 1 || conv.dilation_w > 1) return "the dilation is over 1";
+  if (Reason reason = not_3x3(conv, 1)) return reason;
   if (accumulator(problem) == Acc::f16) return "conv2d_winograd sums in float: use acc=chunk";
   if (conv.groups > 1 && conv.cg() == 1) return "its groups have one channel";
   return {};
 }
 
-Timed winograd() {
-  return {{"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
-           refuses_winograd, plan_winograd, nullptr, tilings<winograd_cuts>},
-          winograd_clocks};
+Variant winograd() {
+  return {"conv2d_winograd", "3x3, stride 1, by Winograd's F(2x2,3x3); weights packed once",
+          refuses_winograd,  planned(plan_winograd),
+          nullptr,           tilings(winograd_cuts)};
 }
 
 }  // namespace clam::conv2d_plan

@@ -2,16 +2,12 @@
 // conv_transpose.cpp - the fields of conv_transpose, and how it is computed.
 #include "conv_transpose.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "ops/shared/activation.hpp"
-#include "ops/shared/launch.hpp"
 #include "ops/shared/tiling.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {
@@ -84,36 +80,36 @@ double least_flops(const Problem& problem) {
 
 // ---- launches ----
 
-std::string options(const Problem& problem, const DeviceInfo& device, const std::string& geometry) {
+std::string options(const Request& request, const std::string& geometry) {
+  const Problem& problem = request.problem;
   return dtype_option(problem.dtype()) + geometry +
          (problem.flag("bias") ? " -DCONVT_BIAS=1" : "") +
-         act_options(problem, "CONVT_ACT", device);
+         act_options(problem, "CONVT_ACT", request.device);
 }
 
 /// The group whose columns leave the fewest items beyond the last of `columns`.
-Group group_of(int columns, const DeviceInfo& device, const PlanOptions& wanted) {
+Group group_of(int columns, const Request& request) {
   constexpr int kWidest = 16, kNarrowest = 4;
-  Group best = choose_group(columns, kWidest, device, wanted);
+  Group best = choose_group(columns, kWidest, request);
   for (int widest = best.x / 2; widest >= kNarrowest; widest /= 2) {
-    const Group group = choose_group(columns, widest, device, wanted);
+    const Group group = choose_group(columns, widest, request);
     if (round_up(columns, group.x) < round_up(columns, best.x)) best = group;
   }
   return best;
 }
 
-void plan_plain(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                Plan& plan) {
-  const ConvTranspose conv(problem);
-  const Group group = group_of(conv.ow(), device, wanted);
+Launch plain(const Request& request) {
+  const ConvTranspose conv(request.problem);
+  const Group group = group_of(conv.ow(), request);
   const int step_h = conv.stride_h / std::gcd(conv.stride_h, conv.dilation_h);
   const int step_w = conv.stride_w / std::gcd(conv.stride_w, conv.dilation_w);
-  plan.launches = {group_launch(
+  return group_launch(
       "conv_transpose.cl", "conv_transpose_plain",
-      options(problem, device, fmt::format("-DCONVT_LX={} -DCONVT_LY={}", group.x, group.y)), group,
+      options(request, fmt::format("-DCONVT_LX={} -DCONVT_LY={}", group.x, group.y)), group,
       conv.ow(), conv.oh(), std::int64_t{conv.n} * conv.k,
       arg_list("x", "w", buffer_if(conv.bias, "b"), "y", conv.groups, conv.cg(), conv.h, conv.w,
                conv.kg(), conv.r, conv.s, conv.oh(), conv.ow(), conv.stride_h, conv.stride_w,
-               conv.pad_t, conv.pad_l, conv.dilation_h, conv.dilation_w, step_h, step_w))};
+               conv.pad_t, conv.pad_l, conv.dilation_h, conv.dilation_w, step_h, step_w));
 }
 
 // ---- conv_transpose_phases ----
@@ -149,12 +145,11 @@ Reason refuses_phases(const Problem& problem, const DeviceInfo& device) {
   return too_large("packed w", packed_bytes(conv), device);
 }
 
-void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const ConvTranspose conv(problem);
+void plan_phases(const Request& request, Plan& plan) {
+  const ConvTranspose conv(request.problem);
   const int channels = channels_of(conv), tiles = ceil_div(conv.kg(), channels);
   const int columns = columns_of(conv);
-  const Group group = group_of(columns, device, wanted);
+  const Group group = group_of(columns, request);
   const std::string geometry = fmt::format(
       "-DCONVT_LX={} -DCONVT_LY={} -DCONVT_CHANNELS={} -DCONVT_S={} -DCONVT_STRIDE_W={} "
       "-DCONVT_LEFT={}",
@@ -162,7 +157,7 @@ void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOpt
   const bool loose = is_loose(conv), whole = conv.ow() % kVector == 0;
   const auto taps = static_cast<int>(conv.products());
   plan.buffers = {{"w_packed", BufferSpec::Role::packed, packed_bytes(conv)}};
-  const Group packing = choose_group(taps, 16, device, wanted);
+  const Group packing = choose_group(taps, 16, request);
   // No more options than it looks at: plans of other filters share its program.
   plan.pack = {
       group_launch("conv_transpose.cl", "conv_transpose_pack",
@@ -172,9 +167,8 @@ void plan_phases(const Problem& problem, const DeviceInfo& device, const PlanOpt
                    arg_list("w", "w_packed", conv.groups, conv.cg(), conv.kg(), conv.r, conv.s))};
   plan.launches = {group_launch(
       "conv_transpose_phases.cl", "conv_transpose_phases",
-      options(problem, device,
-              geometry + (splits_addresses(device) ? " -DCONVT_SPLIT=1" : "") +
-                  (loose ? " -DCONVT_LOOSE=1" : "") + (whole ? " -DCONVT_WHOLE=1" : "")),
+      options(request, geometry + (splits_addresses(request.device) ? " -DCONVT_SPLIT=1" : "") +
+                           (loose ? " -DCONVT_LOOSE=1" : "") + (whole ? " -DCONVT_WHOLE=1" : "")),
       group, columns, conv.oh(), std::int64_t{conv.n} * conv.groups * tiles,
       arg_list("x", "w_packed", buffer_if(conv.bias, "b"), "y", conv.groups, conv.cg(), conv.h,
                conv.w, conv.kg(), conv.r, conv.oh(), conv.ow(), conv.stride_h, conv.pad_t))};
@@ -189,8 +183,9 @@ Op conv_transpose_op() {
         {{"conv_transpose_phases",
           "stride_w up to 4, filters that take neighbouring columns of x; weights packed "
           "once",
-          refuses_phases, plan_phases},
-         {"conv_transpose_plain", "any filter; weights that change", refuses_nothing, plan_plain}},
+          refuses_phases, planned(plan_phases)},
+         {"conv_transpose_plain", "any filter; weights that change", refuses_nothing,
+          planned(plain)}},
         flops,
         tensor_bytes};
   op.least_flops = least_flops;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "clam/op.hpp"
-#include "shared/convolution.hpp"
 #include "shared/window.hpp"
 
 namespace clam {
@@ -11,12 +10,10 @@ namespace clam {
 /// The words of a checked problem. Pixel (iy, ix) of x adds its product with tap (r, s) to pixel
 /// (iy * stride_h + r * dilation_h - pad_t, ix * stride_w + s * dilation_w - pad_l) of y.
 struct ConvTranspose : Convolution {
-  int out_pad_h, out_pad_w;
+  int out_pad_h = or_else("out_pad_h", -1, "out_pad");
+  int out_pad_w = or_else("out_pad_w", -1, "out_pad");
 
-  explicit ConvTranspose(const Problem& problem)
-      : Convolution(problem),
-        out_pad_h(or_else(problem, "out_pad_h", -1, problem.integer("out_pad"))),
-        out_pad_w(or_else(problem, "out_pad_w", -1, problem.integer("out_pad"))) {}
+  using Convolution::Convolution;
 
   /// Rows and columns of y before its pads are cut off.
   std::int64_t whole_h() const { return whole(h, stride_h, r, dilation_h, out_pad_h); }

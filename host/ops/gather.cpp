@@ -2,14 +2,10 @@
 // gather.cpp - the fields of gather, and how it is computed.
 #include "gather.hpp"
 
-#include "shared/copy_unit.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
 namespace {
-
-constexpr int kAcross = 64;  ///< items side by side along a slice at most
-constexpr int kMostAxes = 8;
 
 void check(const Problem& problem, Schema::Values& values) {
   values["axis"] = std::to_string(positive_axis(problem, problem.shape("shape").size()));
@@ -24,14 +20,12 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
           output("dst", problem.dtype(), gathered)};
 }
 
-void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const Gather gather(problem);
-  const int unit = copy_unit({gather.inner}, problem.dtype());
-  plan.launches = {row_launch(
-      "gather", "gather_slices",
-      fmt::format("{}-DGATHER_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross,
-      {gather.inner / unit, gather.count, gather.outer},
-      arg_list("src", "index", "dst", gather.n, gather.count, gather.inner), device, wanted)};
+Launch slices(const Request& request) {
+  const Gather gather(request.problem);
+  const int unit = copy_unit({gather.inner}, request.problem.dtype());
+  return row_launch(request, fmt::format("-DGATHER_UNIT={} ", unit), kAcrossCopy,
+                    {gather.inner / unit, gather.count, gather.outer},
+                    arg_list("src", "index", "dst", gather.n, gather.count, gather.inner));
 }
 
 /// src is read where it is gathered alone.
@@ -48,12 +42,12 @@ Op gather_op() {
   return {{"gather",
            "dst = the slices of src along an axis that an index names",
            {shape("shape", "extents of src"), moved_dtype_field(),
-            integer("axis", "along which slices are gathered; negative ones count from the end",
-                    "0", -kMostAxes, kMostAxes - 1),
+            axis_field("along which slices are gathered", "0"),
             extent("count", "slices of dst: indices")},
            check,
            tensors},
-          {{"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing, plan}},
+          {{"gather_slices", "the only one: in units of up to 16 bytes", refuses_nothing,
+            planned(slices)}},
           no_flops,
           bytes};
 }

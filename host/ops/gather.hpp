@@ -2,7 +2,7 @@
 // gather.hpp - what the plans of gather share with its reference.
 #pragma once
 
-#include "shared/per_axis.hpp"
+#include "shared/axes.hpp"
 
 namespace clam {
 

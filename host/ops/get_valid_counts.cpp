@@ -4,8 +4,8 @@
 //     get_valid_counts_one     one launch, a work-group per batch item
 //     get_valid_counts_two     count, scatter; each group of scatter adds all counts up again
 //     get_valid_counts_three   count, scan, scatter
-#include "shared/copy_unit.hpp"
-#include "shared/op.hpp"
+#include "shared/axes.hpp"
+#include "shared/boxes.hpp"
 
 namespace clam {
 namespace {
@@ -21,16 +21,9 @@ constexpr int kRowsOfTwo = 4096 * kRowsPerItem * kGroup;
 constexpr int kRowsOfTwoOnCpu = 64 * kRowsPerItem * kGroup;
 
 void check(const Problem& p, Schema::Values&) {
-  const int e = p.integer("e");
-  if (e < 5) bad_field(p, "e", "needs at least 5: a score and four coordinates");
-  const std::string range = fmt::format("needs an index under e={}", e);
-  if (p.integer("id_index") >= e) bad_field(p, "id_index", range + ", or -1 for no class");
-  if (p.integer("score_index") >= e) bad_field(p, "score_index", range);
-  if (p.integer("id_index") == p.integer("score_index")) {
-    bad_field(p, "id_index", "needs another index than score_index");
-  }
+  check_indices(p);
   const std::int64_t limit = kLargestInt / size_of(p.dtype());
-  if (p.integer("n") > limit / e / p.integer("batch")) {
+  if (p.integer("n") > limit / p.integer("e") / p.integer("batch")) {
     bad_field(p, "n",
               fmt::format("makes data of over {} bytes (batch * n * e elements)", kLargestInt));
   }
@@ -77,36 +70,42 @@ Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions
 }
 
 /// On a CPU an item takes a word of rows: no branch a row, and less to share.
-std::string build_options(const Problem& p, const DeviceInfo& device, int group) {
+std::string build_options(const Request& request, int group) {
+  const Problem& p = request.problem;
   const bool f16 = p.dtype() == Dtype::f16;
   const bool pair = !f16 && p.integer("e") % 2 == 0 && p.integer("id_index") == 0 &&
                     p.integer("score_index") == 1;
   return fmt::format("-DGVC_WG={} -DGVC_UNIT={}{}{}{}", group,
                      copy_unit({p.integer("e")}, p.dtype()) * size_of(p.dtype()),
                      pair ? " -DGVC_PAIR=1" : "",
-                     device.type == "cpu" ? fmt::format(" -DGVC_RUN={}", kRowsPerWord) : "",
+                     request.device.type == "cpu" ? fmt::format(" -DGVC_RUN={}", kRowsPerWord) : "",
                      f16 ? " -DCLAM_F16" : "");
 }
 
 /// A launch of `groups` work-groups for each batch item.
-Launch launch(const Problem& p, const DeviceInfo& device, const char* kernel, int group,
-              std::int64_t groups, std::vector<Arg> args) {
-  return group_launch("get_valid_counts.cl", kernel, build_options(p, device, group), {group, 1},
-                      as_int(groups * group), p.integer("batch"), 1, std::move(args));
+Launch launch(const Request& request, const char* kernel, int group, std::int64_t groups,
+              std::vector<Arg> args) {
+  return group_launch("get_valid_counts.cl", kernel, build_options(request, group), {group, 1},
+                      groups * group, request.problem.integer("batch"), 1, std::move(args));
 }
 
-Launch count_launch(const Problem& p, const DeviceInfo& device, int group) {
+Launch count_launch(const Request& request, int group) {
+  const Problem& p = request.problem;
   return launch(
-      p, device, "get_valid_counts_count", group, group_count(p, group),
+      request, "get_valid_counts_count", group, group_count(p, group),
       arg_list("data", "words", "counts", p.integer("n"), p.integer("e"), p.integer("id_index"),
                p.integer("score_index"), p.number("score_threshold")));
 }
 
-Launch scatter_launch(const Problem& p, const DeviceInfo& device, int group, const char* counts) {
+Launch scatter_launch(const Request& request, int group, const char* counts) {
+  const Problem& p = request.problem;
   return launch(
-      p, device, "get_valid_counts_scatter", group, group_count(p, group),
+      request, "get_valid_counts_scatter", group, group_count(p, group),
       arg_list("data", "count", "out", "indices", "words", counts, p.integer("n"), p.integer("e")));
 }
+
+/// Of several launches.
+int group_of(const Request& request) { return group_along_x("get_valid_counts", kGroup, request); }
 
 std::vector<BufferSpec> scratch(const Problem& p, int group) {
   const std::int64_t counts = p.integer("batch") * group_count(p, group);
@@ -114,32 +113,32 @@ std::vector<BufferSpec> scratch(const Problem& p, int group) {
           {"counts", BufferSpec::Role::scratch, 4 * counts}};
 }
 
-void plan_one(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  plan.launches = {launch(
-      p, device, "get_valid_counts_one",
-      group_along_x("get_valid_counts", kLargestGroup, device, options), 1,
+Launch one(const Request& request) {
+  const Problem& p = request.problem;
+  return launch(
+      request, "get_valid_counts_one", group_along_x("get_valid_counts", kLargestGroup, request), 1,
       arg_list("data", "count", "out", "indices", p.integer("n"), p.integer("e"),
-               p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")))};
+               p.integer("id_index"), p.integer("score_index"), p.number("score_threshold")));
 }
 
-void plan_two(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int group = group_along_x("get_valid_counts", kGroup, device, options);
-  plan.buffers = scratch(p, group);
-  plan.launches = {count_launch(p, device, group), scatter_launch(p, device, group, "counts")};
+void plan_two(const Request& request, Plan& plan) {
+  const int group = group_of(request);
+  plan.buffers = scratch(request.problem, group);
+  plan.launches = {count_launch(request, group), scatter_launch(request, group, "counts")};
 }
 
-void plan_three(const Problem& p, const DeviceInfo& device, const PlanOptions& options,
-                Plan& plan) {
-  const int group = group_along_x("get_valid_counts", kGroup, device, options);
+void plan_three(const Request& request, Plan& plan) {
+  const Problem& p = request.problem;
+  const int group = group_of(request);
   const auto groups = static_cast<int>(group_count(p, group));
   plan.buffers = scratch(p, group);
   plan.buffers.push_back(
       {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
   const Launch scan =
-      launch(p, device, "get_valid_counts_scan", group, 1, arg_list("counts", "before", groups));
-  Launch scatter = scatter_launch(p, device, group, "before");
+      launch(request, "get_valid_counts_scan", group, 1, arg_list("counts", "before", groups));
+  Launch scatter = scatter_launch(request, group, "before");
   scatter.options += " -DGVC_SCANNED=1";
-  plan.launches = {count_launch(p, device, group), scan, scatter};
+  plan.launches = {count_launch(request, group), scan, scatter};
 }
 
 }  // namespace
@@ -154,11 +153,11 @@ Op get_valid_counts_op() {
             integer("score_index", "element that holds the score", "1", 0)},
            check,
            tensors},
-          {{"get_valid_counts_one", "one launch, for few rows", refuses_one, plan_one},
-           {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two, plan_two,
-            two_outdone},
+          {{"get_valid_counts_one", "one launch, for few rows", refuses_one, planned(one)},
+           {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
+            planned(plan_two), two_outdone},
            {"get_valid_counts_three", "one launch more, so that work stays linear in n",
-            refuses_three, plan_three}},
+            refuses_three, planned(plan_three)}},
           no_flops,
           tensor_bytes};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // layer_norm.cpp - the fields of layer_norm, and how it is computed.
 #include "ops/shared/activation.hpp"
-#include "ops/shared/lanes.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
@@ -27,26 +26,22 @@ std::vector<TensorSpec> layer_norm_tensors(const Problem& problem) {
 // ---- launches ----
 
 /// Items of a group: what the caller allows, else as many as may be.
-int group_items(const DeviceInfo& device, const PlanOptions& options) {
-  const std::int64_t most = std::min<std::int64_t>(kMostItems, most_along_xy(device));
-  return group_size(kMostItems, kSmallestGroup, most, options);
+int items_of(const Request& request) {
+  const std::int64_t most = std::min<std::int64_t>(kMostItems, most_along_xy(request.device));
+  return group_size(kMostItems, kSmallestGroup, most, request);
 }
 
-std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
+Launch launch(const char* kernel, const Request& request, const HeldRows& share) {
+  const Problem& problem = request.problem;
+  const int rows = problem.integer("rows"), n = problem.integer("n");
   std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DLAYER_NORM_UNIT={} -DLAYER_NORM_LANES={} -DLAYER_NORM_ROWS={}",
                          share.unit, share.lanes, share.rows);
   if (share.held > 0) options += fmt::format(" -DLAYER_NORM_HELD={}", share.held);
-  return options + act_options(problem, "LAYER_NORM_ACT", device);
-}
-
-void add_launch(const char* kernel, const Problem& problem, const HeldRows& share,
-                const DeviceInfo& device, Plan& plan) {
-  const int rows = problem.integer("rows"), n = problem.integer("n");
-  plan.launches = {
-      group_launch("layer_norm.cl", kernel, options_of(problem, share, device),
-                   {share.lanes, share.rows}, share.lanes, rows, 1,
-                   arg_list("src", "gamma", "beta", "dst", rows, n, problem.number("eps")))};
+  options += act_options(problem, "LAYER_NORM_ACT", request.device);
+  return group_launch("layer_norm.cl", kernel, options, {share.lanes, share.rows}, share.lanes,
+                      rows, 1,
+                      arg_list("src", "gamma", "beta", "dst", rows, n, problem.number("eps")));
 }
 
 // ---- variants ----
@@ -58,21 +53,18 @@ Reason refuses_long_row(const Problem&, const DeviceInfo& device) {
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
   const int n = problem.integer("n");
-  return not_held(n, hold_rows(n, group_items(device, {})));
+  return not_held(n, hold_rows(n, items_of({problem, device, {}})));
 }
 
-void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan) {
-  const HeldRows share = share_long_rows(problem.integer("n"), group_items(device, wanted));
-  add_launch("layer_norm_row_long", problem, share, device, plan);
+Launch long_row(const Request& request) {
+  return launch("layer_norm_row_long", request,
+                share_long_rows(request.problem.integer("n"), items_of(request)));
 }
 
 /// A row that the lanes of a smaller group cannot hold is read three times.
-void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const HeldRows share = hold_rows(problem.integer("n"), group_items(device, wanted));
-  if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
-  add_launch("layer_norm_row", problem, share, device, plan);
+Launch row(const Request& request) {
+  const HeldRows share = hold_rows(request.problem.integer("n"), items_of(request));
+  return share.fits() ? launch("layer_norm_row", request, share) : long_row(request);
 }
 
 /// A sum; a difference, its square and their sum; a product and a multiply-add, and the difference
@@ -84,15 +76,15 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op layer_norm_op() {
-  Op op{
-      {"layer_norm", "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row",
-       with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
-                        dtype_field(), number("eps", "added to the variance", "1e-05")}),
-       check_layer_norm, layer_norm_tensors},
-      {{"layer_norm_row", "rows held in registers: one read", refuses_row, plan_row},
-       {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row, plan_long_row}},
-      flops,
-      tensor_bytes};
+  Op op{{"layer_norm", "dst = act((src - mean) / sqrt(variance + eps) * gamma + beta), row by row",
+         with_activation({extent("rows", "rows of src and dst"), extent("n", "elements of a row"),
+                          dtype_field(), number("eps", "added to the variance", "1e-05")}),
+         check_layer_norm, layer_norm_tensors},
+        {{"layer_norm_row", "rows held in registers: one read", refuses_row, planned(row)},
+         {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row,
+          planned(long_row)}},
+        flops,
+        tensor_bytes};
   op.takes_native_exp2 = takes_exp;
   return op;
 }

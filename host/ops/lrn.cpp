@@ -4,14 +4,13 @@
 
 #include "ops/shared/tiling.hpp"
 #include "shared/op.hpp"
-#include "shared/sides.hpp"
+#include "shared/window.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;    ///< pixels of a vector load
-constexpr int kAcross = 64;   ///< items of a group side by side at most
-constexpr int kMostHeld = 8;  ///< channels that an item holds: vectors of 9 leave the registers
+constexpr int kMostAcross = 64;  ///< items of a group side by side
+constexpr int kMostHeld = 8;     ///< channels that an item holds: vectors of 9 leave the registers
 
 /// So that what is divided by is above 0.
 void check(const Problem& problem, Schema::Values&) {
@@ -56,33 +55,25 @@ int choose_run(const Lrn& lrn, int unit, const DeviceInfo& device) {
   });
 }
 
-int unit_of(const Lrn& lrn) { return lrn.pixels % kVector == 0 ? kVector : 1; }
-
 /// `rows`: items along the channels; `length`: the argument behind the extents.
-void add_launch(const char* kernel, const Lrn& lrn, const std::string& options, int rows,
-                int length, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const int unit = unit_of(lrn);
-  plan.launches = {
-      row_launch("lrn", kernel, fmt::format("{}-DLRN_UNIT={} ", options, unit), kAcross,
-                 {lrn.pixels / unit, rows, lrn.n},
-                 arg_list("x", "y", lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta, lrn.bias),
-                 device, wanted, lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : "")};
+Launch launch(const Request& request, const Lrn& lrn, const std::string& options, int rows,
+              int length) {
+  const int unit = vector_unit(lrn.pixels);
+  return row_launch(request, fmt::format("{}-DLRN_UNIT={} ", options, unit), kMostAcross,
+                    {lrn.pixels / unit, rows, lrn.n},
+                    arg_list("x", "y", lrn.c, lrn.pixels, length, lrn.scale(), lrn.beta, lrn.bias),
+                    lrn.three_quarters() ? " -DLRN_THREE_QUARTERS=1" : "");
 }
 
-void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const Lrn lrn(problem);
-  const int run = choose_run(lrn, unit_of(lrn), device);
-  add_launch("lrn_run", lrn,
-             fmt::format("{}-DLRN_SIZE={} ", dtype_option(problem.dtype()), lrn.size),
-             ceil_div(lrn.c, run), run, device, wanted, plan);
+Launch run(const Request& request) {
+  const Lrn lrn(request.problem);
+  const int run = choose_run(lrn, vector_unit(lrn.pixels), request.device);
+  return launch(request, lrn, fmt::format("-DLRN_SIZE={} ", lrn.size), ceil_div(lrn.c, run), run);
 }
 
-void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Lrn lrn(problem);
-  add_launch("lrn_window", lrn, dtype_option(problem.dtype()), lrn.c, lrn.size, device, wanted,
-             plan);
+Launch window(const Request& request) {
+  const Lrn lrn(request.problem);
+  return launch(request, lrn, "", lrn.c, lrn.size);
 }
 
 // ---- variants ----
@@ -102,14 +93,14 @@ double flops(const Problem& problem) {
 }  // namespace
 
 Op lrn_op() {
-  return {
-      {"lrn", "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta", fields(), check,
-       tensors},
-      {{"lrn_run", "up to 8 channels: an item walks over channels and holds a window", refuses_run,
-        plan_run},
-       {"lrn_window", "any number of channels: a channel an item", refuses_nothing, plan_window}},
-      flops,
-      tensor_bytes};
+  return {{"lrn", "y = x / (bias + alpha / size * sum of x^2 over size channels)^beta", fields(),
+           check, tensors},
+          {{"lrn_run", "up to 8 channels: an item walks over channels and holds a window",
+            refuses_run, planned(run)},
+           {"lrn_window", "any number of channels: a channel an item", refuses_nothing,
+            planned(window)}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

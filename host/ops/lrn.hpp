@@ -8,17 +8,13 @@ namespace clam {
 
 /// The extents of a checked problem.
 struct Lrn {
-  int n, c, pixels, size;
-  float alpha, beta, bias;
+  const Problem& problem;
+  int n = problem.integer("n"), c = problem.integer("c"), size = problem.integer("size");
+  int pixels = problem.integer("h") * problem.integer("w");
+  float alpha = problem.number("alpha"), beta = problem.number("beta");
+  float bias = problem.number("bias");
 
-  explicit Lrn(const Problem& problem)
-      : n(problem.integer("n")),
-        c(problem.integer("c")),
-        pixels(problem.integer("h") * problem.integer("w")),
-        size(problem.integer("size")),
-        alpha(problem.number("alpha")),
-        beta(problem.number("beta")),
-        bias(problem.number("bias")) {}
+  explicit Lrn(const Problem& problem) : problem(problem) {}
 
   /// Channels of a window before its own; an even window has one more behind it.
   int before() const { return (size - 1) / 2; }

@@ -41,16 +41,17 @@ Reason refuses(const Problem& p, const DeviceInfo& device) {
 }
 
 /// As many lanes down as across in the largest group; a smaller one keeps those across.
-Group group_of(const DeviceInfo& device, const PlanOptions& options) {
+Group group_of(const Request& request) {
   constexpr int kItems = kMostLanes * kMostLanes;
-  const int items = group_size(kItems, kLeastGroup, most_items(device), options);
+  const int items = group_size(kItems, kLeastGroup, most_items(request.device), request);
   const int y = std::clamp(items / kMostLanes, kFewestLanes, kMostLanes);
   return {items / y, y};
 }
 
-void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+void plan(const Request& request, Plan& plan) {
+  const Problem& p = request.problem;
   const int m = p.integer("m"), n = p.integer("n");
-  const Group group = group_of(device, wanted);
+  const Group group = group_of(request);
   const std::string options =
       fmt::format("{}-DMATCH_LX={} -DMATCH_LY={}", dtype_option(p.dtype()), group.x, group.y);
   const auto add = [&](const char* kernel, int across, int down, std::vector<Arg> args) {
@@ -80,18 +81,19 @@ double flops(const Problem& problem) { return 14.0 * problem.integer("m") * prob
 }  // namespace
 
 Op match_assignment_op() {
-  return {{"match_assignment",
-           "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
-           "sigmoid(z1), and the mutual best of rows and columns",
-           {extent("m", "points of the first set: rows of sim"),
-            extent("n", "points of the second set: columns of sim"), dtype_field(),
-            number("threshold", "a match has a higher exp of its score", "0.1")},
-           check,
-           tensors},
-          {{"match_assignment_scores",
-            "the only one: statistics, scores by rows, matches by columns", refuses, plan}},
-          flops,
-          tensor_bytes};
+  return {
+      {"match_assignment",
+       "scores = log_softmax(sim, rows) + log_softmax(sim, columns) + log sigmoid(z0) + log "
+       "sigmoid(z1), and the mutual best of rows and columns",
+       {extent("m", "points of the first set: rows of sim"),
+        extent("n", "points of the second set: columns of sim"), dtype_field(),
+        number("threshold", "a match has a higher exp of its score", "0.1")},
+       check,
+       tensors},
+      {{"match_assignment_scores", "the only one: statistics, scores by rows, matches by columns",
+        refuses, planned(plan)}},
+      flops,
+      tensor_bytes};
 }
 
 }  // namespace clam

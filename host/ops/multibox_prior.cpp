@@ -49,18 +49,17 @@ std::string literals(const std::vector<float>& numbers) {
 /// A step that is not given divides the map's side of 1.
 float step(float given, int cells) { return given > 0 ? given : 1.0f / static_cast<float>(cells); }
 
-void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-  const int h = p.integer("h"), w = p.integer("w");
-  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
+Launch boxes(const Request& request) {
+  const Problem& p = request.problem;
+  const int h = p.integer("h"), w = p.integer("w"), group = usual_group(request);
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
-  plan.launches = {group_launch(
-      "multibox_prior.cl", "multibox_prior_boxes",
-      fmt::format("{}-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
-                  dtype_option(p.dtype()), group, literals(p.numbers("sizes")),
-                  literals(p.numbers("ratios"))),
-      {group, 1}, w * boxes_of_cell(p), h, 1,
+  return own_launch(
+      request,
+      fmt::format("-DMULTIBOX_PRIOR_WG={} -DMULTIBOX_PRIOR_SIZES={} -DMULTIBOX_PRIOR_RATIOS={}",
+                  group, literals(p.numbers("sizes")), literals(p.numbers("ratios"))),
+      {group, 1}, {w * boxes_of_cell(p), h, 1},
       arg_list("anchors", h, w, step(steps[0], h), step(steps[1], w), offsets[0], offsets[1],
-               p.integer("clip")))};
+               p.integer("clip")));
 }
 
 /// A sum an element.
@@ -81,7 +80,7 @@ Op multibox_prior_op() {
             integer("clip", "1: corners are kept between 0 and 1", "0", 0, 1)},
            check,
            tensors},
-          {{"multibox_prior_boxes", "the only one", refuses_small_groups, plan}},
+          {{"multibox_prior_boxes", "the only one", refuses_small_groups, planned(boxes)}},
           flops,
           tensor_bytes};
 }

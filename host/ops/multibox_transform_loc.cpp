@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // multibox_transform_loc: its Problem line, and its plan.
-#include "ops/shared/boxes.hpp"
-#include "shared/op.hpp"
+#include "shared/boxes.hpp"
 
 namespace clam {
 namespace {
@@ -18,9 +17,10 @@ std::vector<TensorSpec> tensors(const Problem& p) {
           output("out", p.dtype(), {batch, n, 6}), output("count", Dtype::i32, {batch})};
 }
 
-void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+void plan(const Request& request, Plan& plan) {
+  const Problem& p = request.problem;
   const int n = p.integer("n"), classes = p.integer("classes"), batch = p.integer("batch");
-  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), options);
+  const int group = usual_group(request);
   const std::vector<float> v = p.numbers("variances");
   const auto launch = [&](const char* kernel, std::vector<Arg> args) {
     return group_launch("multibox_transform_loc.cl", kernel,
@@ -49,7 +49,8 @@ Op multibox_transform_loc_op() {
         integer("clip", "1: corners are kept between 0 and 1", "1", 0, 1), variances_field()},
        check,
        tensors},
-      {{"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups, plan}},
+      {{"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups,
+        planned(plan)}},
       no_flops,
       tensor_bytes};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // nms: its Problem line, and what it asks of the core.
 #include "ops/shared/suppression.hpp"
-#include "shared/counts.hpp"
+#include "shared/op.hpp"
 
 namespace clam {
 namespace {

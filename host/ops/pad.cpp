@@ -2,14 +2,12 @@
 // pad.cpp - the fields of pad, and how it is computed.
 #include "pad.hpp"
 
-#include "shared/copy_unit.hpp"
+#include "shared/axes.hpp"
 #include "shared/op.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kAcross = 64;  ///< items side by side along a row at most
 constexpr const char* kModes[] = {"constant", "edge", "reflect", "wrap"};  // as in pad.cl
 
 /// The number in the dtype of the tensors; a half twice, so that it fills a word.
@@ -70,7 +68,8 @@ Reason refuses(const Problem& problem, const DeviceInfo&) {
   return too_many_axes(Pad(problem).axes.size(), "are not padded");
 }
 
-void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+Launch rows(const Request& request) {
+  const Problem& problem = request.problem;
   const Pad pad(problem);
   const PadAxis& inner = pad.axes.front();
   const std::vector<PadAxis> outer = outer_axes<PadAxis>(
@@ -85,11 +84,9 @@ void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& w
     append_args(args, axis.extent, axis.before, axis.src, axis.dst);
   }
   const auto mode = std::find(std::begin(kModes), std::end(kModes), problem.choice("mode"));
-  plan.launches = {row_launch("pad", "pad_rows",
-                              fmt::format("{}-DPAD_MODE={} -DPAD_UNIT={} ",
-                                          dtype_option(problem.dtype()), mode - kModes, unit),
-                              kAcross, {inner.padded() / unit, row.padded(), z.padded()},
-                              std::move(args), device, wanted)};
+  return row_launch(request, fmt::format("-DPAD_MODE={} -DPAD_UNIT={} ", mode - kModes, unit),
+                    kAcrossCopy, {inner.padded() / unit, row.padded(), z.padded()},
+                    std::move(args));
 }
 
 }  // namespace
@@ -128,7 +125,7 @@ Op pad_op() {
             number("value", "that they are where mode=constant", "0"), moved_dtype_field()},
            check,
            tensors},
-          {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, plan}},
+          {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, planned(rows)}},
           no_flops,
           tensor_bytes};
 }

@@ -2,15 +2,12 @@
 // pool2d.cpp - the fields of pool2d, and how it is computed.
 #include "pool2d.hpp"
 
-#include "ops/shared/lanes.hpp"
 #include "ops/shared/tiling.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;      ///< elements of a vector load
-constexpr int kAcross = 16;     ///< items side by side, which fill a cache line
 constexpr int kMostTaps = 7;    ///< rows and columns of a window that an item unrolls
 constexpr int kMostStride = 4;  ///< its rows from an output to the next
 
@@ -100,40 +97,34 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 // ---- launches ----
 
-std::string common_options(const Pool2d& pool) {
-  return std::string(dtype_option(pool.dtype)) + (pool.max ? "-DPOOL2D_MAX=1 " : "");
+std::string mode_option(const Pool2d& pool) { return pool.max ? "-DPOOL2D_MAX=1 " : ""; }
+
+Launch global(const Request& request) {
+  const Pool2d pool(request.problem);
+  const Share share = share_pieces(pool.pixels(), pool.maps(), request);
+  return own_launch(request,
+                    fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}", mode_option(pool),
+                                share.lanes, share.rows),
+                    {share.lanes, share.rows}, {share.lanes, pool.maps(), 1},
+                    arg_list("x", "y", pool.maps(), pool.pixels(), pool.scale()));
 }
 
-void plan_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Pool2d pool(problem);
-  const Share share = share_pieces(pool.pixels(), pool.maps(), device, wanted);
-  plan.launches = {group_launch("pool2d.cl", "pool2d_global",
-                                fmt::format("{}-DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
-                                            common_options(pool), share.lanes, share.rows),
-                                {share.lanes, share.rows}, share.lanes, pool.maps(), 1,
-                                arg_list("x", "y", pool.maps(), pool.pixels(), pool.scale()))};
-}
-
-int unit_of(const Pool2d& pool) { return pool.c % kVector == 0 ? kVector : 1; }
-
-void plan_nhwc_global(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                      Plan& plan) {
-  const Pool2d pool(problem);
-  const int unit = unit_of(pool), units = pool.c / unit;
-  const int items = group_items(kLargestGroup, device, wanted);
+Launch nhwc_global(const Request& request) {
+  const Pool2d pool(request.problem);
+  const int unit = vector_unit(pool.c), units = pool.c / unit;
+  const int items = group_items(kLargestGroup, request);
   const int columns = std::min({kAcross, power_of_two_over(units), items / kFewestLanes});
   const int lanes =
       std::max(kFewestLanes, std::min(items / columns, power_of_two_over(pool.pixels())));
-  plan.launches = {group_launch("pool2d.cl", "pool2d_nhwc_global",
-                                fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
-                                            common_options(pool), unit, lanes, columns),
-                                {columns, lanes}, units, lanes, pool.n,
-                                arg_list("x", "y", pool.pixels(), pool.c, pool.scale()))};
+  return own_launch(request,
+                    fmt::format("{}-DPOOL2D_UNIT={} -DPOOL2D_LANES={} -DPOOL2D_MAPS={}",
+                                mode_option(pool), unit, lanes, columns),
+                    {columns, lanes}, {units, lanes, pool.n},
+                    arg_list("x", "y", pool.pixels(), pool.c, pool.scale()));
 }
 
 std::string window_options(const Pool2d& pool) {
-  return common_options(pool) +
+  return mode_option(pool) +
          (pool.counts() ? fmt::format("-DPOOL2D_COUNT={} ", pool.counts()) : "");
 }
 
@@ -148,41 +139,40 @@ int choose_run(const Pool2d& pool, const DeviceInfo& device) {
   });
 }
 
-void plan_run(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const Pool2d pool(problem);
-  const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, device);
-  plan.launches = {row_launch(
-      "pool2d", "pool2d_run", window_options(pool), kAcross, {ow, ceil_div(oh, run), pool.maps()},
-      arg_list("x", "y", pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t, pool.pad_l,
-               pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
-      device, wanted,
-      fmt::format(" -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}", pool.r,
-                  pool.s, pool.stride_h, run,
-                  pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"))};
+Launch run(const Request& request) {
+  const Pool2d pool(request.problem);
+  const int oh = pool.oh(), ow = pool.ow(), run = choose_run(pool, request.device);
+  return row_launch(request, window_options(pool), kAcross, {ow, ceil_div(oh, run), pool.maps()},
+                    arg_list("x", "y", pool.h, pool.w, oh, ow, pool.stride_w, pool.pad_t,
+                             pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
+                    fmt::format(" -DPOOL2D_R={} -DPOOL2D_S={} -DPOOL2D_STRIDE={} -DPOOL2D_RUN={}{}",
+                                pool.r, pool.s, pool.stride_h, run,
+                                pool.pads() || pool.overhangs() ? "" : " -DPOOL2D_PAD=0"));
 }
 
-void plan_window(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Pool2d pool(problem);
-  const int oh = pool.oh(), ow = pool.ow();
-  plan.launches = {row_launch(
-      "pool2d", "pool2d_window", window_options(pool), kAcross, {ow, oh, pool.maps()},
-      arg_list("x", "y", pool.h, pool.w, pool.r, pool.s, oh, ow, pool.stride_h, pool.stride_w,
-               pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
-      device, wanted)};
+/// Of pool2d_window, and behind c of pool2d_nhwc.
+void append_window(const Pool2d& pool, std::vector<Arg>& args) {
+  append_args(args, pool.h, pool.w, pool.r, pool.s, pool.oh(), pool.ow(), pool.stride_h,
+              pool.stride_w, pool.pad_t, pool.pad_l, pool.h + pool.pad_b, pool.w + pool.pad_r,
+              pool.scale());
 }
 
-void plan_nhwc(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-               Plan& plan) {
-  const Pool2d pool(problem);
-  const int oh = pool.oh(), ow = pool.ow(), unit = unit_of(pool);
-  plan.launches = {row_launch("pool2d", "pool2d_nhwc", window_options(pool), kAcross,
-                              {pool.c / unit, ow, std::int64_t{pool.n} * oh},
-                              arg_list("x", "y", pool.c, pool.h, pool.w, pool.r, pool.s, oh, ow,
-                                       pool.stride_h, pool.stride_w, pool.pad_t, pool.pad_l,
-                                       pool.h + pool.pad_b, pool.w + pool.pad_r, pool.scale()),
-                              device, wanted, fmt::format(" -DPOOL2D_UNIT={}", unit))};
+Launch window(const Request& request) {
+  const Pool2d pool(request.problem);
+  std::vector<Arg> args = arg_list("x", "y");
+  append_window(pool, args);
+  return row_launch(request, window_options(pool), kAcross, {pool.ow(), pool.oh(), pool.maps()},
+                    std::move(args));
+}
+
+Launch nhwc(const Request& request) {
+  const Pool2d pool(request.problem);
+  const int unit = vector_unit(pool.c);
+  std::vector<Arg> args = arg_list("x", "y", pool.c);
+  append_window(pool, args);
+  return row_launch(request, window_options(pool), kAcross,
+                    {pool.c / unit, pool.ow(), std::int64_t{pool.n} * pool.oh()}, std::move(args),
+                    fmt::format(" -DPOOL2D_UNIT={}", unit));
 }
 
 // ---- variants ----
@@ -225,19 +215,19 @@ double least_bytes(const Problem& problem) {
 }  // namespace
 
 Op pool2d_op() {
-  Op op{
-      {"pool2d", "y = mean or max of the elements of a window of x", fields(), check, tensors},
-      {{"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
-        refuses_global<false>, plan_global},
-       {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
-        plan_run},
-       {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>, plan_window},
-       {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
-        plan_nhwc_global},
-       {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
-        refuses_window<true>, plan_nhwc}},
-      flops,
-      tensor_bytes};
+  Op op{{"pool2d", "y = mean or max of the elements of a window of x", fields(), check, tensors},
+        {{"pool2d_global", "whole nchw maps: lanes along a map, in aligned vectors",
+          refuses_global<false>, planned(global)},
+         {"pool2d_run", "nchw, windows of up to 7 x 7: a column of outputs an item", refuses_run,
+          planned(run)},
+         {"pool2d_window", "nchw, any window: an output an item", refuses_window<false>,
+          planned(window)},
+         {"pool2d_nhwc_global", "whole nhwc maps: lanes down a map", refuses_global<true>,
+          planned(nhwc_global)},
+         {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
+          refuses_window<true>, planned(nhwc)}},
+        flops,
+        tensor_bytes};
   op.least_bytes = least_bytes;
   return op;
 }

@@ -5,33 +5,22 @@
 #include <algorithm>
 
 #include "clam/op.hpp"
-#include "shared/sides.hpp"
 #include "shared/window.hpp"
 
 namespace clam {
 
 /// The extents of a checked problem, with every word that stands for several taken apart.
 struct Pool2d : Sides {
-  int n, c, h, w;
-  bool global;
-  int r, s;
-  bool max, include_pad, ceil, nhwc;
-  Dtype dtype;
+  int n = problem.integer("n"), c = problem.integer("c");
+  int h = problem.integer("h"), w = problem.integer("w");
+  bool global = problem.flag("global");
+  int r = global ? h : problem.integer("r"), s = global ? w : or_else("s", 0, "r");
+  bool max = problem.choice("mode") == "max";
+  bool include_pad = problem.integer("count_include_pad") == 1;
+  bool ceil = problem.integer("ceil_mode") == 1, nhwc = problem.choice("layout") == "nhwc";
+  Dtype dtype = problem.dtype();
 
-  explicit Pool2d(const Problem& problem)
-      : Sides(problem),
-        n(problem.integer("n")),
-        c(problem.integer("c")),
-        h(problem.integer("h")),
-        w(problem.integer("w")),
-        global(problem.flag("global")),
-        r(global ? h : problem.integer("r")),
-        s(global ? w : or_else(problem, "s", 0, r)),
-        max(problem.choice("mode") == "max"),
-        include_pad(problem.integer("count_include_pad") == 1),
-        ceil(problem.integer("ceil_mode") == 1),
-        nhwc(problem.choice("layout") == "nhwc"),
-        dtype(problem.dtype()) {}
+  using Sides::Sides;
 
   bool pads() const { return pad_t > 0 || pad_l > 0 || pad_b > 0 || pad_r > 0; }
   /// Some windows reach beyond the pads.

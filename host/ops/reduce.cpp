@@ -2,18 +2,17 @@
 // reduce.cpp - the fields of reduce, and how it is computed.
 #include "reduce.hpp"
 
-#include "ops/shared/lanes.hpp"
+#include "runtime/words.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;  ///< elements of a vector load
 constexpr std::size_t kMostAxes = 4;
 
 /// What the kernels make an op of; see reduce.cl.
 struct Form {
-  const char* op;
+  const char* name;
   int merge, term, root;
 };
 constexpr Form kForms[] = {{"sum", 0, 0, 0}, {"mean", 0, 0, 0},      {"max", 2, 0, 0},
@@ -30,9 +29,8 @@ void check(const Problem& problem, Schema::Values&) {
 }
 
 std::vector<Field> fields() {
-  std::vector<std::string> ops;
-  for (const Form& form : kForms) ops.emplace_back(form.op);
-  return {choice("op", "what of the elements", ops, ""), shape("shape", "extents of src"),
+  return {choice("op", "what of the elements", names_of(kForms), ""),
+          shape("shape", "extents of src"),
           subset("axes", "the axes along which they lie, ascending"), dtype_field()};
 }
 
@@ -46,9 +44,8 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 // ---- launches ----
 
 std::string options_of(const Problem& problem, int unit, int lanes, int rows) {
-  const auto form = std::find_if(std::begin(kForms), std::end(kForms),
-                                 [&](const Form& one) { return one.op == problem.choice("op"); });
-  std::string options = dtype_option(problem.dtype());
+  const Form* form = find_by_name(kForms, problem.choice("op"));
+  std::string options;
   if (form->merge) options += fmt::format("-DREDUCE_MERGE={} ", form->merge);
   if (form->term) options += fmt::format("-DREDUCE_TERM={} ", form->term);
   if (form->root) options += "-DREDUCE_ROOT=1 ";
@@ -60,33 +57,32 @@ float scale_of(const Problem& problem, const Reduction& reduction) {
   return problem.choice("op") == "mean" ? 1.0f / static_cast<float>(reduction.elements()) : 1.0f;
 }
 
-void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
+Launch row(const Request& request) {
+  const Problem& problem = request.problem;
   const Reduction r(problem);
-  const Share share = share_pieces(r.r2, r.outer * r.blocks, device, wanted);
+  const Share share = share_pieces(r.r2, r.outer * r.blocks, request);
   const int rows = std::min(share.rows, power_of_two_over(r.blocks));
-  plan.launches = {
-      group_launch("reduce.cl", "reduce_row", options_of(problem, 1, share.lanes, rows),
-                   {share.lanes, rows}, share.lanes, r.blocks, r.outer,
-                   arg_list("src", "dst", r.r1, r.blocks, r.r2, scale_of(problem, r)))};
+  return own_launch(request, options_of(problem, 1, share.lanes, rows), {share.lanes, rows},
+                    {share.lanes, r.blocks, r.outer},
+                    arg_list("src", "dst", r.r1, r.blocks, r.r2, scale_of(problem, r)));
 }
 
 /// Lanes share a column only where columns are too few to keep a device busy.
-void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  constexpr int kFew = 4, kItems = 64, kAcross = 16;  // so many fill a cache line
+Launch column(const Request& request) {
+  constexpr int kFew = 4, kItems = 64;
   constexpr std::int64_t kBusy = 4096;
+  const Problem& problem = request.problem;
   const Reduction r(problem);
-  const int unit = r.c % kVector == 0 ? kVector : 1, units = as_int(r.c / unit);
+  const int unit = vector_unit(r.c), units = as_int(r.c / unit);
   const std::int64_t items = r.outer * r.blocks * units;
   const bool shared = items < kBusy && r.r2 > kFew;
-  const int most = group_items(shared ? kLargestGroup : kItems, device, wanted);
+  const int most = group_items(shared ? kLargestGroup : kItems, request);
   const int rows = std::min({power_of_two_over(units), shared ? kAcross : kItems, most});
   int lanes = 1;
   while (2 * lanes * rows <= most && r.r2 > kFew * lanes && items * lanes < kBusy) lanes *= 2;
-  plan.launches = {group_launch(
-      "reduce.cl", "reduce_column", options_of(problem, unit, lanes, rows), {rows, lanes}, units,
-      lanes * r.blocks, r.outer, arg_list("src", "dst", r.r1, r.r2, r.c, scale_of(problem, r)))};
+  return own_launch(request, options_of(problem, unit, lanes, rows), {rows, lanes},
+                    {units, lanes * r.blocks, r.outer},
+                    arg_list("src", "dst", r.r1, r.r2, r.c, scale_of(problem, r)));
 }
 
 // ---- variants ----
@@ -98,9 +94,6 @@ Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
 }
 
 Reason refuses_column(const Problem&, const DeviceInfo& device) { return no_lanes(device); }
-
-/// A sum, a product or a comparison an element.
-double flops(const Problem& problem) { return static_cast<double>(count(problem.shape("shape"))); }
 
 }  // namespace
 
@@ -119,15 +112,15 @@ Reduction::Extents Reduction::extents(const Problem& problem) {
 }
 
 Op reduce_op() {
-  return {
-      {"reduce",
-       "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1",
-       fields(), check, tensors},
-      {{"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
-        refuses_row, plan_row},
-       {"reduce_column", "any: items along what stays, in vectors", refuses_column, plan_column}},
-      flops,
-      tensor_bytes};
+  return {{"reduce",
+           "dst = the sum, mean, maximum, ... of src along some axes, which stay as extents of 1",
+           fields(), check, tensors},
+          {{"reduce_row", "results of elements side by side: lanes along them, in aligned vectors",
+            refuses_row, planned(row)},
+           {"reduce_column", "any: items along what stays, in vectors", refuses_column,
+            planned(column)}},
+          elements_of,  // a sum, a product or a comparison an element
+          tensor_bytes};
 }
 
 }  // namespace clam

@@ -9,7 +9,6 @@
 namespace clam {
 namespace {
 
-constexpr int kAcross = 16;           ///< items side by side, which fill a cache line
 constexpr int kLargest = 1 << 20;     ///< extent whose places kernels find by floats
 constexpr std::int64_t kBusy = 8192;  ///< items that keep a device busy
 
@@ -132,32 +131,28 @@ int unit_of(const Resize& resize) {
   return ow % 4 == 0 ? 4 : ow % 2 == 0 ? 2 : 1;
 }
 
-void add_launch(const char* kernel, const Resize& resize, int rows, std::int64_t maps,
-                const std::string& options, std::vector<Arg> args, const DeviceInfo& device,
-                const PlanOptions& wanted, Plan& plan) {
+Launch launch(const Request& request, const Resize& resize, int rows, std::int64_t maps,
+              const std::string& options, std::vector<Arg> args) {
   const int unit = unit_of(resize);
   args.insert(args.begin(), {BufferArg{"x"}, buffer_if(resize.residual, "r"), BufferArg{"y"}});
-  plan.launches = {row_launch(
-      "resize", kernel,
-      fmt::format("{}{}-DRESIZE_UNIT={}{} ", dtype_option(resize.dtype),
-                  resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit, options),
-      kAcross, {resize.columns.outputs / unit, rows, maps}, std::move(args), device, wanted)};
+  return row_launch(request,
+                    fmt::format("{}-DRESIZE_UNIT={}{} ",
+                                resize.residual ? "-DRESIZE_RESIDUAL=1 " : "", unit, options),
+                    kAcross, {resize.columns.outputs / unit, rows, maps}, std::move(args));
 }
 
-void plan_repeat(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Resize resize(problem);
-  add_launch("resize_repeat", resize, resize.rows.extent, resize.maps(),
-             fmt::format(" -DRESIZE_H={} -DRESIZE_W={}", repeats(resize, resize.rows),
-                         repeats(resize, resize.columns)),
-             {resize.rows.extent, resize.columns.extent}, device, wanted, plan);
+Launch repeat(const Request& request) {
+  const Resize resize(request.problem);
+  return launch(request, resize, resize.rows.extent, resize.maps(),
+                fmt::format(" -DRESIZE_H={} -DRESIZE_W={}", repeats(resize, resize.rows),
+                            repeats(resize, resize.columns)),
+                {resize.rows.extent, resize.columns.extent});
 }
 
-void plan_double(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Resize resize(problem);
-  add_launch("resize_double", resize, resize.rows.extent + 1, resize.maps(), "",
-             {resize.rows.extent, resize.columns.extent}, device, wanted, plan);
+Launch twice(const Request& request) {
+  const Resize resize(request.problem);
+  return launch(request, resize, resize.rows.extent + 1, resize.maps(), "",
+                {resize.rows.extent, resize.columns.extent});
 }
 
 /// An extent and its places, as kernels take them.
@@ -179,16 +174,14 @@ int share_maps(const Resize& resize) {
   return 1;
 }
 
-void plan_places(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Resize resize(problem);
+Launch places(const Request& request) {
+  const Resize resize(request.problem);
   const int maps = share_maps(resize);
   std::vector<Arg> args{resize.rows.outputs, resize.columns.outputs};
   append_axis(resize, resize.rows, args);
   append_axis(resize, resize.columns, args);
-  add_launch(resize.linear ? "resize_linear" : "resize_nearest", resize, resize.rows.outputs,
-             resize.maps() / maps, fmt::format(" -DRESIZE_MAPS={}", maps), std::move(args), device,
-             wanted, plan);
+  return launch(request, resize, resize.rows.outputs, resize.maps() / maps,
+                fmt::format(" -DRESIZE_MAPS={}", maps), std::move(args));
 }
 
 // ---- variants ----
@@ -262,11 +255,11 @@ Op resize_op() {
   Op op{{"resize", "y = x with other numbers of rows and columns, nearest or linear", fields(),
          check, tensors},
         {{"resize_repeat", "nearest: each element 1, 2, 4 or 8 times in a row", refuses_repeat,
-          plan_repeat},
-         {"resize_nearest", "nearest, any places", refuses_mode<false>, plan_places},
+          planned(repeat)},
+         {"resize_nearest", "nearest, any places", refuses_mode<false>, planned(places)},
          {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4", refuses_double,
-          plan_double},
-         {"resize_linear", "linear, any places", refuses_mode<true>, plan_places}},
+          planned(twice)},
+         {"resize_linear", "linear, any places", refuses_mode<true>, planned(places)}},
         flops,
         tensor_bytes};
   op.least_bytes = least_bytes;

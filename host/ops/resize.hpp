@@ -22,22 +22,15 @@ struct ResizeAxis {
 };
 
 struct Resize {
-  int n, c;
-  ResizeAxis rows, columns;
-  bool linear, residual;
-  std::string coord, nearest;
-  Dtype dtype;
+  const Problem& problem;
+  int n = problem.integer("n"), c = problem.integer("c");
+  ResizeAxis rows{problem.integer("h"), problem.integer("oh"), problem.number("scale_h")};
+  ResizeAxis columns{problem.integer("w"), problem.integer("ow"), problem.number("scale_w")};
+  bool linear = problem.choice("mode") == "linear", residual = problem.flag("residual");
+  std::string coord = problem.choice("coord"), nearest = problem.choice("nearest");
+  Dtype dtype = problem.dtype();
 
-  explicit Resize(const Problem& problem)
-      : n(problem.integer("n")),
-        c(problem.integer("c")),
-        rows{problem.integer("h"), problem.integer("oh"), problem.number("scale_h")},
-        columns{problem.integer("w"), problem.integer("ow"), problem.number("scale_w")},
-        linear(problem.choice("mode") == "linear"),
-        residual(problem.flag("residual")),
-        coord(problem.choice("coord")),
-        nearest(problem.choice("nearest")),
-        dtype(problem.dtype()) {}
+  explicit Resize(const Problem& problem) : problem(problem) {}
 
   std::int64_t maps() const { return std::int64_t{n} * c; }
   std::int64_t outputs() const { return maps() * rows.outputs * columns.outputs; }

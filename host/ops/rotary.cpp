@@ -9,8 +9,7 @@
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;   ///< elements of a vector load
-constexpr int kAcross = 16;  ///< items side by side in a group at most
+constexpr int kVector = 4;  ///< elements of a vector load
 
 /// From a row to the next, from a matrix to the next, and the first element, in elements.
 struct Layout {
@@ -108,23 +107,21 @@ int choose_heads(const Rotary& rotary, int items, const DeviceInfo& device) {
   });
 }
 
-/// Of either kernel, which is called as its variant.
-void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
+/// Of either kernel.
+Launch launch(const Request& request) {
+  const Problem& problem = request.problem;
   const Rotary rotary(problem);
   const int unit = unit_of(problem);
   const Layout src = layout(problem, "src"), dst = layout(problem, "dst");
   const auto step = [&](std::int64_t head) { return rotary.matrices == 1 ? 0 : as_int(head); };
   const int width = rotary.halves ? 2 * unit : std::max(2, unit);  // rotated elements of an item
   const int items = rotary.rotary_dim / width + (rotary.d - rotary.rotary_dim) / unit;
-  const int heads = choose_heads(rotary, items, device);
-  plan.launches = {
-      row_launch("rotary", plan.variant,
-                 fmt::format("{}-DROTARY_UNIT={} -DROTARY_HEADS={} ", dtype_option(problem.dtype()),
-                             unit, heads),
-                 kAcross, {items, rotary.n, rotary.matrices / heads},
-                 arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim, items,
-                          src.ld, step(src.head), src.offset, dst.ld, step(dst.head), dst.offset),
-                 device, wanted)};
+  const int heads = choose_heads(rotary, items, request.device);
+  return row_launch(
+      request, fmt::format("-DROTARY_UNIT={} -DROTARY_HEADS={} ", unit, heads), kAcross,
+      {items, rotary.n, rotary.matrices / heads},
+      arg_list("src", "cos", "sin", "dst", rotary.n, rotary.d, rotary.rotary_dim, items, src.ld,
+               step(src.head), src.offset, dst.ld, step(dst.head), dst.offset));
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {
@@ -147,8 +144,8 @@ double flops(const Problem& problem) {
 
 Op rotary_op() {
   return {{"rotary", "dst = src * cos + rotate(src) * sin", fields(), check, tensors},
-          {{"rotary_adjacent", "pairs side by side", refuses_adjacent, plan},
-           {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, plan}},
+          {{"rotary_adjacent", "pairs side by side", refuses_adjacent, planned(launch)},
+           {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, planned(launch)}},
           flops,
           tensor_bytes};
 }

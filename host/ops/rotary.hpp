@@ -8,15 +8,13 @@ namespace clam {
 
 /// The extents of a checked problem.
 struct Rotary {
-  int matrices, n, d, rotary_dim;
-  bool halves;
+  const Problem& problem;
+  int matrices = problem.integer("batch") * problem.integer("heads");
+  int n = problem.integer("n"), d = problem.integer("d");
+  int rotary_dim = problem.integer("rotary_dim") == 0 ? d : problem.integer("rotary_dim");
+  bool halves = problem.choice("pairing") == "halves";
 
-  explicit Rotary(const Problem& problem)
-      : matrices(problem.integer("batch") * problem.integer("heads")),
-        n(problem.integer("n")),
-        d(problem.integer("d")),
-        rotary_dim(problem.integer("rotary_dim") == 0 ? d : problem.integer("rotary_dim")),
-        halves(problem.choice("pairing") == "halves") {}
+  explicit Rotary(const Problem& problem) : problem(problem) {}
 
   /// The element that element j of a row is rotated with, j < rotary_dim.
   int partner(int j) const { return halves ? (j + rotary_dim / 2) % rotary_dim : j ^ 1; }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // scale_shift.cpp - the fields of scale_shift, and how it is computed.
 #include "ops/shared/activation.hpp"
+#include "shared/axes.hpp"
 #include "shared/op.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
-
-constexpr int kAcross = 16;  ///< items side by side, which fill a cache line
-constexpr int kVector = 4;   ///< elements of a vector
 
 // ---- the problem ----
 
@@ -29,16 +26,14 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 // ---- launches ----
 
 /// `items`: elements of src.
-void add_launch(const char* kernel, const Problem& problem, Items items, std::vector<Arg> args,
-                const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const int unit = items.columns % kVector == 0 ? kVector : 1;
+Launch launch(const Request& request, Items items, std::vector<Arg> args) {
+  const int unit = vector_unit(items.columns);
   items.columns /= unit;
   args.insert(args.begin(),
               {BufferArg{"src"}, BufferArg{"scale"}, BufferArg{"shift"}, BufferArg{"dst"}});
-  plan.launches = {row_launch(
-      "scale_shift", kernel,
-      fmt::format("{}-DSCALE_SHIFT_UNIT={} ", dtype_option(problem.dtype()), unit), kAcross, items,
-      std::move(args), device, wanted, act_options(problem, "SCALE_SHIFT_ACT", device))};
+  return row_launch(request, fmt::format("-DSCALE_SHIFT_UNIT={} ", unit), kAcross, items,
+                    std::move(args),
+                    act_options(request.problem, "SCALE_SHIFT_ACT", request.device));
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {
@@ -46,35 +41,28 @@ Reason refuses_last(const Problem& problem, const DeviceInfo&) {
   return "elements follow the axis";
 }
 
-void plan_last(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-               Plan& plan) {
-  const AroundAxis of = extents_of(problem);
-  add_launch("scale_shift_last", problem, {of.n, of.outer, 1}, arg_list(of.n, of.outer), device,
-             wanted, plan);
+Launch last(const Request& request) {
+  const AroundAxis of = extents_of(request.problem);
+  return launch(request, {of.n, of.outer, 1}, arg_list(of.n, of.outer));
 }
 
-void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-               Plan& plan) {
-  const AroundAxis of = extents_of(problem);
-  add_launch("scale_shift_rows", problem, {of.inner, of.n, of.outer}, arg_list(of.n, of.inner),
-             device, wanted, plan);
+Launch rows(const Request& request) {
+  const AroundAxis of = extents_of(request.problem);
+  return launch(request, {of.inner, of.n, of.outer}, arg_list(of.n, of.inner));
 }
 
 /// A product and a sum.
-double flops(const Problem& problem) {
-  return 2.0 * static_cast<double>(count(problem.shape("shape")));
-}
+double flops(const Problem& problem) { return 2 * elements_of(problem); }
 
 }  // namespace
 
 Op scale_shift_op() {
   Op op{{"scale_shift", "dst = act(src * scale[c] + shift[c]), c being the place along an axis",
-         with_activation(
-             {shape("shape", "extents of src and dst"), dtype_field(),
-              integer("axis", "of scale and shift; negative ones count from the end", "1", -8, 7)}),
+         with_activation({shape("shape", "extents of src and dst"), dtype_field(),
+                          axis_field("of scale and shift", "1")}),
          check, tensors},
-        {{"scale_shift_last", "the last axis", refuses_last, plan_last},
-         {"scale_shift_rows", "any axis", refuses_nothing, plan_rows}},
+        {{"scale_shift_last", "the last axis", refuses_last, planned(last)},
+         {"scale_shift_rows", "any axis", refuses_nothing, planned(rows)}},
         flops,
         tensor_bytes};
   op.takes_native_exp2 = takes_exp;

@@ -3,12 +3,9 @@
 #include "slice.hpp"
 
 #include "shared/op.hpp"
-#include "shared/per_axis.hpp"
 
 namespace clam {
 namespace {
-
-constexpr int kAcross = 64;  ///< items side by side along a row at most
 
 void check(const Problem& problem, Schema::Values& values) {
   const Shape shape = problem.shape("shape"), count = problem.shape("count");
@@ -40,22 +37,21 @@ Reason refuses(const Problem& problem, const DeviceInfo&) {
   return too_many_axes(Slice(problem).axes.size(), "lie as one");
 }
 
-void plan(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const Slice slice(problem);
+Launch rows(const Request& request) {
+  const Slice slice(request.problem);
   const CopyAxis& inner = slice.axes.front();
   const std::vector<CopyAxis> outer = outer_axes<CopyAxis>(
       {slice.axes.begin() + 1, slice.axes.end()}, [](const CopyAxis& axis) { return axis.extent; });
   const CopyAxis &row = outer[0], &z = outer[1], &plane = outer[2];
-  const int unit =
-      inner.src == 1
-          ? copy_unit({inner.extent, slice.first, row.src, z.src, plane.src}, problem.dtype())
-          : 1;
-  plan.launches = {row_launch(
-      "slice", "slice_rows", fmt::format("{}-DSLICE_UNIT={} ", dtype_option(problem.dtype()), unit),
-      kAcross, {inner.extent / unit, row.extent, z.extent},
-      arg_list("src", "dst", inner.extent, row.extent, plane.extent, slice.first, inner.src,
-               row.src, z.src, plane.src, row.dst, z.dst, plane.dst),
-      device, wanted)};
+  int unit = 1;
+  if (inner.src == 1) {
+    unit =
+        copy_unit({inner.extent, slice.first, row.src, z.src, plane.src}, request.problem.dtype());
+  }
+  return row_launch(request, fmt::format("-DSLICE_UNIT={} ", unit), kAcrossCopy,
+                    {inner.extent / unit, row.extent, z.extent},
+                    arg_list("src", "dst", inner.extent, row.extent, plane.extent, slice.first,
+                             inner.src, row.src, z.src, plane.src, row.dst, z.dst, plane.dst));
 }
 
 /// src is read where it is taken alone, an element that is repeated once.
@@ -74,7 +70,7 @@ Slice::Slice(const Problem& problem) {
   const Shape shape = problem.shape("shape");
   const std::vector<int> start = per_axis(problem, "start", shape.size()),
                          step = per_axis(problem, "step", shape.size());
-  std::vector<std::int64_t> steps = dense_steps(shape);
+  std::vector<std::int64_t> steps = dense_strides(shape);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     first += start[i] * steps[i];
     steps[i] *= step[i];
@@ -93,7 +89,7 @@ Op slice_op() {
             moved_dtype_field()},
            check,
            tensors},
-          {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, plan}},
+          {{"slice_rows", "the only one: in units of up to 16 bytes", refuses, planned(rows)}},
           no_flops,
           bytes};
 }

@@ -2,9 +2,7 @@
 // slice.hpp - what the plans of slice share with its tests.
 #pragma once
 
-#include <vector>
-
-#include "shared/copy_unit.hpp"
+#include "shared/axes.hpp"
 
 namespace clam {
 

@@ -2,13 +2,10 @@
 // softmax.cpp - the fields of softmax, and how it is computed.
 #include "softmax.hpp"
 
-#include "ops/shared/lanes.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
 namespace {
-
-constexpr int kAcross = 16;  ///< items side by side across rows, which fill a cache line
 
 // ---- the problem ----
 
@@ -24,14 +21,13 @@ void check_softmax(const Problem& problem, Schema::Values& values) {
   const std::size_t axis = positive_axis(problem, extents);
   values["axis"] = axis == extents - 1 ? "-1" : std::to_string(axis);
   check_mask(problem);
-  if (!std::isfinite(problem.number("scale"))) bad_field(problem, "scale", "needs a finite number");
+  check_finite(problem, {"scale"});
 }
 
 std::vector<Field> softmax_fields() {
   return {shape("shape", "extents of src and dst"),
           dtype_field(),
-          integer("axis", "along which elements add up to 1; negative ones count from the end",
-                  "-1", -8, 7),
+          axis_field("along which elements add up to 1", "-1"),
           integer("log", "1: the logarithm of the softmax", "0", 0, 1),
           number("scale", "factor of src", "1"),
           shape("mask", "extents of the mask, the last of shape; it is added after scale", "none")};
@@ -49,28 +45,24 @@ std::vector<TensorSpec> softmax_tensors(const Problem& problem) {
 // ---- launches ----
 
 /// For rows in one piece: as few lanes as hold a row, and as many rows as fill a group.
-HeldRows share_row(const SoftmaxRows& rows, const DeviceInfo& device, const PlanOptions& options) {
-  constexpr int kItems = 64;
-  HeldRows share = hold_rows(as_int(rows.n), group_items(kItems, device, options));
+HeldRows share_row(const SoftmaxRows& rows, const Request& request) {
+  HeldRows share = hold_rows(as_int(rows.n), group_items(kUsualGroup, request));
   // Rows past the mask's last one would be computed for nothing in every block.
   if (rows.blocks > 1) share.rows = std::min(share.rows, power_of_two_over(rows.masked()));
   return share;
 }
 
 /// For long rows in one piece: a group each; a large one where every lane has several units.
-HeldRows share_long_row(const SoftmaxRows& rows, const DeviceInfo& device,
-                        const PlanOptions& options) {
-  constexpr int kItems = 64, kSeveral = 4, kVector = 4;
-  const std::int64_t units = rows.n % kVector == 0 ? rows.n / kVector : rows.n;
+HeldRows share_long_row(const SoftmaxRows& rows, const Request& request) {
+  constexpr int kSeveral = 4;
+  const std::int64_t units = rows.n / vector_unit(rows.n);
   const bool large = units >= kSeveral * kLargestGroup;
-  return share_long_rows(as_int(rows.n),
-                         group_items(large ? kLargestGroup : kItems, device, options));
+  return share_long_rows(as_int(rows.n), group_items(large ? kLargestGroup : kUsualGroup, request));
 }
 
 /// For rows across the memory: items side by side fill a cache line, lanes the rest of the group.
-HeldRows share_column(const SoftmaxRows& rows, const DeviceInfo& device,
-                      const PlanOptions& options) {
-  const int items = group_items(kLargestGroup, device, options);
+HeldRows share_column(const SoftmaxRows& rows, const Request& request) {
+  const int items = group_items(kLargestGroup, request);
   HeldRows share{1, kFewestLanes, 1, 0};
   share.rows = std::min({kAcross, power_of_two_over(rows.inner), items / kFewestLanes});
   const auto hold = [&] { share.held = as_int(ceil_div(rows.n, share.lanes)); };
@@ -78,7 +70,8 @@ HeldRows share_column(const SoftmaxRows& rows, const DeviceInfo& device,
   return share;
 }
 
-std::string options_of(const Problem& problem, const HeldRows& share, const DeviceInfo& device) {
+std::string options_of(const Request& request, const HeldRows& share) {
+  const Problem& problem = request.problem;
   std::string options = dtype_option(problem.dtype());
   options += fmt::format("-DSOFTMAX_UNIT={} -DSOFTMAX_LANES={} -DSOFTMAX_ROWS={}", share.unit,
                          share.lanes, share.rows);
@@ -89,27 +82,25 @@ std::string options_of(const Problem& problem, const HeldRows& share, const Devi
     options += " -DSOFTMAX_SCALE=1";
   }
   if (problem.integer("log") == 1) options += " -DSOFTMAX_LOG=1";
-  if (exponentiates_natively(device)) options += " -DSOFTMAX_NATIVE=1";
+  if (exponentiates_natively(request.device)) options += " -DSOFTMAX_NATIVE=1";
   return options;
 }
 
-void add_rows(const char* kernel, const Problem& problem, const HeldRows& share,
-              const DeviceInfo& device, Plan& plan) {
-  const SoftmaxRows rows(problem);
-  plan.launches = {group_launch("softmax.cl", kernel, options_of(problem, share, device),
-                                {share.lanes, share.rows}, share.lanes, rows.masked(), rows.blocks,
-                                arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst",
-                                         rows.masked(), rows.n, problem.number("scale")))};
+Launch rows_launch(const char* kernel, const Request& request, const HeldRows& share) {
+  const SoftmaxRows rows(request.problem);
+  return group_launch("softmax.cl", kernel, options_of(request, share), {share.lanes, share.rows},
+                      share.lanes, rows.masked(), rows.blocks,
+                      arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst", rows.masked(),
+                               rows.n, request.problem.number("scale")));
 }
 
-void add_columns(const char* kernel, const Problem& problem, const HeldRows& share,
-                 const DeviceInfo& device, Plan& plan) {
-  const SoftmaxRows rows(problem);
-  plan.launches = {group_launch(
-      "softmax.cl", kernel, options_of(problem, share, device), {share.rows, share.lanes},
-      rows.inner, share.lanes * rows.blocks, rows.masked(),
+Launch columns_launch(const char* kernel, const Request& request, const HeldRows& share) {
+  const SoftmaxRows rows(request.problem);
+  return group_launch(
+      "softmax.cl", kernel, options_of(request, share), {share.rows, share.lanes}, rows.inner,
+      share.lanes * rows.blocks, rows.masked(),
       arg_list("src", buffer_if(rows.mask > 0, "mask"), "dst", rows.masked(), rows.n, rows.inner,
-               rows.mask_step(), rows.mask_period(), problem.number("scale")))};
+               rows.mask_step(), rows.mask_period(), request.problem.number("scale")));
 }
 
 // ---- variants ----
@@ -126,7 +117,7 @@ Reason refuses_long_row(const Problem& problem, const DeviceInfo& device) {
 Reason refuses_row(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_row(problem, device)) return reason;
   const SoftmaxRows rows(problem);
-  return not_held(as_int(rows.n), share_row(rows, device, {}));
+  return not_held(as_int(rows.n), share_row(rows, {problem, device, {}}));
 }
 
 Reason refuses_long_column(const Problem& problem, const DeviceInfo& device) {
@@ -137,41 +128,33 @@ Reason refuses_long_column(const Problem& problem, const DeviceInfo& device) {
 Reason refuses_column(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_long_column(problem, device)) return reason;
   const SoftmaxRows rows(problem);
-  return not_held(as_int(rows.n), share_column(rows, device, {}));
+  return not_held(as_int(rows.n), share_column(rows, {problem, device, {}}));
 }
 
-void plan_long_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                   Plan& plan) {
-  add_rows("softmax_row_long", problem, share_long_row(SoftmaxRows(problem), device, wanted),
-           device, plan);
+Launch long_row(const Request& request) {
+  return rows_launch("softmax_row_long", request,
+                     share_long_row(SoftmaxRows(request.problem), request));
 }
 
 /// A row that the lanes of a smaller group cannot hold is read twice.
-void plan_row(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-              Plan& plan) {
-  const HeldRows share = share_row(SoftmaxRows(problem), device, wanted);
-  if (!share.fits()) return plan_long_row(problem, device, wanted, plan);
-  add_rows("softmax_row", problem, share, device, plan);
+Launch row(const Request& request) {
+  const HeldRows share = share_row(SoftmaxRows(request.problem), request);
+  return share.fits() ? rows_launch("softmax_row", request, share) : long_row(request);
 }
 
-void plan_long_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                      Plan& plan) {
-  HeldRows share = share_column(SoftmaxRows(problem), device, wanted);
+Launch long_column(const Request& request) {
+  HeldRows share = share_column(SoftmaxRows(request.problem), request);
   if (!share.fits()) share.held = 0;  // else it stays, and both kernels are built at once
-  add_columns("softmax_column_long", problem, share, device, plan);
+  return columns_launch("softmax_column_long", request, share);
 }
 
-void plan_column(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const HeldRows share = share_column(SoftmaxRows(problem), device, wanted);
-  if (!share.fits()) return plan_long_column(problem, device, wanted, plan);
-  add_columns("softmax_column", problem, share, device, plan);
+Launch column(const Request& request) {
+  const HeldRows share = share_column(SoftmaxRows(request.problem), request);
+  return share.fits() ? columns_launch("softmax_column", request, share) : long_column(request);
 }
 
 /// A comparison, a difference, an exponential, a sum and a product an element.
-double flops(const Problem& problem) {
-  return 5 * static_cast<double>(count(problem.shape("shape")));
-}
+double flops(const Problem& problem) { return 5 * elements_of(problem); }
 
 }  // namespace
 
@@ -188,13 +171,13 @@ Op softmax_op() {
       {"softmax", "dst = exp(x - max x) / sum exp(x - max x) along an axis, x = scale * src + mask",
        softmax_fields(), check_softmax, softmax_tensors},
       {{"softmax_row", "rows in one piece, each held in registers: one read", refuses_row,
-        plan_row},
+        planned(row)},
        {"softmax_row_long", "rows in one piece of any length: two reads", refuses_long_row,
-        plan_long_row},
+        planned(long_row)},
        {"softmax_column", "rows across the memory, held in registers: one read", refuses_column,
-        plan_column},
+        planned(column)},
        {"softmax_column_long", "rows across the memory of any length: two reads",
-        refuses_long_column, plan_long_column}},
+        refuses_long_column, planned(long_column)}},
       flops,
       tensor_bytes};
   op.takes_native_exp2 = [](const Problem&) { return true; };

@@ -2,7 +2,7 @@
 // softmax.hpp - what the plans of softmax share with its reference.
 #pragma once
 
-#include "shared/per_axis.hpp"
+#include "shared/axes.hpp"
 
 namespace clam {
 

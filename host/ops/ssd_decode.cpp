@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ssd_decode: its Problem line, and its plan.
-#include "ops/shared/boxes.hpp"
 #include "ops/shared/places.hpp"
-#include "shared/op.hpp"
+#include "shared/boxes.hpp"
 
 namespace clam {
 namespace {
@@ -42,19 +41,20 @@ Reason refuses(const Problem&, const DeviceInfo& device) {
   return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes, most);
 }
 
-void plan(const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+Launch rows(const Request& request) {
+  const Problem& p = request.problem;
   const int n = p.integer("n"),
-            anchors = group_size(kUsualGroup, kLanes, most_along_xy(device), options) / kLanes;
+            anchors =
+                group_size(kUsualGroup, kLanes, most_along_xy(request.device), request) / kLanes;
   const std::vector<float> v = p.numbers("variances");
   const Layout cls = layout(p, "cls", p.integer("classes")), box = layout(p, "box", 4);
   const bool loose = box.ld % 4 != 0 || box.offset % 4 != 0;
-  const std::string defines = fmt::format("{}-DSSD_DECODE_ANCHORS={}{}", dtype_option(p.dtype()),
-                                          anchors, loose ? " -DSSD_DECODE_UNIT=1" : "");
-  std::vector<Arg> args =
+  return own_launch(
+      request,
+      fmt::format("-DSSD_DECODE_ANCHORS={}{}", anchors, loose ? " -DSSD_DECODE_UNIT=1" : ""),
+      {kLanes, anchors}, {kLanes, n, p.integer("batch")},
       arg_list("cls", "box", "anchors", "data", n, p.integer("classes"), p.number("threshold"),
-               v[0], v[1], v[2], v[3], cls.ld, cls.offset, box.ld, box.offset);
-  plan.launches = {group_launch("ssd_decode.cl", "ssd_decode_rows", defines, {kLanes, anchors},
-                                kLanes, n, p.integer("batch"), std::move(args))};
+               v[0], v[1], v[2], v[3], cls.ld, cls.offset, box.ld, box.offset));
 }
 
 /// Of a score a comparison, a difference, an exponential, a sum and a product; of a box 16.
@@ -78,7 +78,7 @@ Op ssd_decode_op() {
             place("offcls", "first element of cls"), place("offbox", "first element of box")},
            check,
            tensors},
-          {{"ssd_decode_rows", "the only one", refuses, plan}},
+          {{"ssd_decode_rows", "the only one", refuses, planned(rows)}},
           flops,
           tensor_bytes};
 }

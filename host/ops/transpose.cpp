@@ -7,9 +7,8 @@
 namespace clam {
 namespace {
 
-constexpr int kBlock = 4;    ///< rows and columns of an item's block
-constexpr int kTile = 16;    ///< rows and columns of a group's tile
-constexpr int kAcross = 64;  ///< items side by side along a row at most
+constexpr int kBlock = 4;  ///< rows and columns of an item's block
+constexpr int kTile = 16;  ///< rows and columns of a group's tile
 
 void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
@@ -36,19 +35,15 @@ std::vector<CopyAxis> outer(const std::vector<CopyAxis>& axes) {
                               [](const CopyAxis& axis) { return axis.extent; });
 }
 
-void plan_rows(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-               Plan& plan) {
-  const std::vector<CopyAxis> turned = transpose_axes(problem), axes = outer(turned);
+Launch rows(const Request& request) {
+  const std::vector<CopyAxis> turned = transpose_axes(request.problem), axes = outer(turned);
   const CopyAxis &row = axes[0], &z = axes[1], &plane = axes[2];
   const std::int64_t n = turned.back().extent;
-  const int unit = copy_unit({n}, problem.dtype());
-  plan.launches = {
-      row_launch("transpose", "transpose_rows",
-                 fmt::format("{}-DTRANSPOSE_UNIT={} ", dtype_option(problem.dtype()), unit),
-                 kAcross, {n / unit, row.extent, z.extent},
-                 arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
-                          row.dst, z.dst, plane.dst),
-                 device, wanted)};
+  const int unit = copy_unit({n}, request.problem.dtype());
+  return row_launch(request, fmt::format("-DTRANSPOSE_UNIT={} ", unit), kAcrossCopy,
+                    {n / unit, row.extent, z.extent},
+                    arg_list("src", "dst", n, row.extent, plane.extent, row.src, z.src, plane.src,
+                             row.dst, z.dst, plane.dst));
 }
 
 /// The axes that are innermost in src and in dst, and the rest of a launch that turns them.
@@ -73,27 +68,22 @@ struct Plane {
   }
 };
 
-void plan_blocks(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
-  const Plane plane(transpose_axes(problem));
-  plan.launches = {row_launch("transpose", "transpose_blocks", dtype_option(problem.dtype()),
-                              kBlock, {plane.a / kBlock, plane.b / kBlock, plane.z.extent},
-                              plane.arguments(), device, wanted)};
+Launch blocks(const Request& request) {
+  const Plane plane(transpose_axes(request.problem));
+  return row_launch(request, "", kBlock, {plane.a / kBlock, plane.b / kBlock, plane.z.extent},
+                    plane.arguments());
 }
 
-void plan_tile(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-               Plan& plan) {
-  constexpr int kItems = 64;
-  const Plane plane(transpose_axes(problem));
-  const int items = wanted.max_work_group > 0 ? wanted.max_work_group : kItems;
-  const std::int64_t rows = std::min<std::int64_t>(
-      {items / kTile, kTile, device.max_work_group / kTile, device.max_work_items[1]});
+Launch tiles(const Request& request) {
+  const Plane plane(transpose_axes(request.problem));
+  const DeviceInfo& device = request.device;
+  const auto rows =
+      std::min<std::int64_t>({items_or(kUsualGroup, request) / kTile, kTile,
+                              device.max_work_group / kTile, device.max_work_items[1]});
   const Group group{kTile, floor_power_of_two(std::max<std::int64_t>(rows, 1))};
-  plan.launches = {group_launch("transpose.cl", "transpose_tile",
-                                fmt::format("{}-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}",
-                                            dtype_option(problem.dtype()), group.x, group.y),
-                                group, plane.a, ceil_div(plane.b, kTile) * group.y, plane.z.extent,
-                                plane.arguments())};
+  return own_launch(request, fmt::format("-DTRANSPOSE_LX={} -DTRANSPOSE_LY={}", group.x, group.y),
+                    group, {plane.a, ceil_div(plane.b, kTile) * group.y, plane.z.extent},
+                    plane.arguments());
 }
 
 // ---- variants ----
@@ -130,7 +120,7 @@ Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
 
 std::vector<CopyAxis> transpose_axes(const Problem& problem) {
   const Shape shape = problem.shape("shape");
-  const std::vector<std::int64_t> steps = dense_steps(shape);
+  const std::vector<std::int64_t> steps = dense_strides(shape);
   Shape turned;
   std::vector<std::int64_t> src;
   for (const int axis : problem.axes("perm")) {
@@ -144,19 +134,20 @@ std::vector<CopyAxis> transpose_axes(const Problem& problem) {
 }
 
 Op transpose_op() {
-  return {
-      {"transpose",
-       "dst = src with its axes in another order",
-       {shape("shape", "extents of src"), axes("perm", "which axis of src each axis of dst is"),
-        moved_dtype_field()},
-       check,
-       tensors},
-      {{"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
-        plan_rows},
-       {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks, plan_blocks},
-       {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile, plan_tile}},
-      no_flops,
-      tensor_bytes};
+  return {{"transpose",
+           "dst = src with its axes in another order",
+           {shape("shape", "extents of src"), axes("perm", "which axis of src each axis of dst is"),
+            moved_dtype_field()},
+           check,
+           tensors},
+          {{"transpose_rows", "the innermost axis stays: copied in wide units", refuses_rows,
+            planned(rows)},
+           {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks,
+            planned(blocks)},
+           {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile,
+            planned(tiles)}},
+          no_flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

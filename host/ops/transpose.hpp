@@ -2,9 +2,7 @@
 // transpose.hpp - what the plans of transpose share with its reference.
 #pragma once
 
-#include <vector>
-
-#include "shared/copy_unit.hpp"
+#include "shared/axes.hpp"
 
 namespace clam {
 

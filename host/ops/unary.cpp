@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "runtime/words.hpp"
 #include "shared/op.hpp"
 
 namespace clam {
@@ -11,21 +12,13 @@ namespace {
 
 constexpr int kVector = 4;  ///< elements of an item
 
-std::vector<std::string> names() {
-  std::vector<std::string> names;
-  for (const UnaryRange& range : unary_ranges()) names.push_back(range.op);
-  return names;
-}
-
 void check_unary(const Problem& problem, Schema::Values& values) {
   const UnaryRange& range = unary_range(problem);
   check_number(problem, values, "alpha", "op", range.alpha);
   check_number(problem, values, "beta", "op", range.beta);
   if (problem.choice("op") == "clip") check_clip(problem, "alpha", "beta");
   count(problem.shape("shape"));
-  for (const char* field : {"scale", "shift"}) {
-    if (!std::isfinite(problem.number(field))) bad_field(problem, field, "needs a finite number");
-  }
+  check_finite(problem, {"scale", "shift"});
 }
 
 std::vector<TensorSpec> unary_tensors(const Problem& problem) {
@@ -43,8 +36,7 @@ std::string function_of(const std::string& op) {
 
 std::string options_of(const Problem& problem, int group) {
   const UnaryRange& range = unary_range(problem);
-  std::string options = dtype_option(problem.dtype());
-  options += fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, function_of(range.op));
+  std::string options = fmt::format("-DUNARY_WG={} -DUNARY_OP={}", group, function_of(range.name));
   options += number_option("ALPHA", problem, "alpha", range.alpha);
   options += number_option("BETA", problem, "beta", range.beta);
   if (!is_affine(problem)) options += " -DUNARY_AFFINE=0";
@@ -52,19 +44,16 @@ std::string options_of(const Problem& problem, int group) {
   return options;
 }
 
-void plan_vector(const Problem& problem, const DeviceInfo& device, const PlanOptions& wanted,
-                 Plan& plan) {
+Launch vectors(const Request& request) {
+  const Problem& problem = request.problem;
   const auto n = static_cast<int>(count(problem.shape("shape")));
-  const int group = group_size(kUsualGroup, kSmallestGroup, most_along_x(device), wanted);
-  plan.launches = {group_launch(
-      "unary.cl", "unary_vector", options_of(problem, group), {group, 1}, ceil_div(n, kVector), 1,
-      1, arg_list("src", "dst", n, problem.number("scale"), problem.number("shift")))};
+  const int group = usual_group(request);
+  return own_launch(request, options_of(problem, group), {group, 1}, {ceil_div(n, kVector), 1, 1},
+                    arg_list("src", "dst", n, problem.number("scale"), problem.number("shift")));
 }
 
 /// A function counts as one operation, and so do a product and a sum before it.
-double flops(const Problem& problem) {
-  return (is_affine(problem) ? 3 : 1) * static_cast<double>(count(problem.shape("shape")));
-}
+double flops(const Problem& problem) { return (is_affine(problem) ? 3 : 1) * elements_of(problem); }
 
 }  // namespace
 
@@ -103,27 +92,25 @@ const std::vector<UnaryRange>& unary_ranges() {
 }
 
 const UnaryRange& unary_range(const Problem& problem) {
-  const std::vector<UnaryRange>& ranges = unary_ranges();
-  return *std::find_if(ranges.begin(), ranges.end(),
-                       [&](const UnaryRange& range) { return problem.choice("op") == range.op; });
+  return *find_by_name(unary_ranges(), problem.choice("op"));
 }
 
 Op unary_op() {
-  return {
-      {"unary",
-       "dst = op(scale * src + shift), element by element",
-       {choice("op", "the function", names(), ""), shape("shape", "extents of src and dst"),
-        dtype_field(), number("scale", "factor of src", "1"), number("shift", "added to it", "0"),
-        number("alpha",
-               "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
-               "elu (1); exponent of pow (2); least of clip (-inf)",
-               kOwnNumber),
-        number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)},
-       check_unary,
-       unary_tensors},
-      {{"unary_vector", "the only one", refuses_small_groups, plan_vector}},
-      flops,
-      tensor_bytes};
+  return {{"unary",
+           "dst = op(scale * src + shift), element by element",
+           {choice("op", "the function", names_of(unary_ranges()), ""),
+            shape("shape", "extents of src and dst"), dtype_field(),
+            number("scale", "factor of src", "1"), number("shift", "added to it", "0"),
+            number("alpha",
+                   "slope of leaky_relu below 0 (0.01) or of hard_sigmoid (0.2); factor of "
+                   "elu (1); exponent of pow (2); least of clip (-inf)",
+                   kOwnNumber),
+            number("beta", "hard_sigmoid of 0 (0.5); most of clip (inf)", kOwnNumber)},
+           check_unary,
+           unary_tensors},
+          {{"unary_vector", "the only one", refuses_small_groups, planned(vectors)}},
+          flops,
+          tensor_bytes};
 }
 
 }  // namespace clam

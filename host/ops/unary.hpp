@@ -11,7 +11,7 @@ namespace clam {
 
 /// What a function's arguments are drawn from.
 struct UnaryRange {
-  const char* op;
+  const char* name;
   double low, high;  ///< where it does what it is for
   int from, to;      ///< sizes, as powers of two, of a wide set
   bool negative;     ///< defined for negative arguments

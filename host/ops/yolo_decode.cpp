@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // yolo_decode.cpp - the fields of yolo_decode, and how it is computed.
-#include "ops/shared/lanes.hpp"
-#include "shared/op.hpp"
+#include "shared/boxes.hpp"
 
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;  ///< boxes of a vector load
 constexpr int kItems = 64;  ///< of a group, unless the caller wants fewer
 
 // ---- the problem ----
@@ -15,12 +13,10 @@ constexpr int kItems = 64;  ///< of a group, unless the caller wants fewer
 bool is_rows(const Problem& problem) { return problem.choice("form") == "v5"; }
 
 void check(const Problem& problem, Schema::Values&) {
-  constexpr int kMost = 2049, kMostFloat = 1 << 24;
-  const int most = problem.dtype() == Dtype::f16 ? kMost : kMostFloat;
-  if (problem.integer("classes") > most) {
-    bad_field(problem, "classes",
-              fmt::format("needs 1 to {}, whose numbers {} holds", most, name(problem.dtype())));
-  }
+  const int most = most_classes(problem);
+  if (problem.integer("classes") <= most) return;
+  bad_field(problem, "classes",
+            fmt::format("needs 1 to {}, whose numbers {} holds", most, name(problem.dtype())));
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
@@ -31,27 +27,21 @@ std::vector<TensorSpec> tensors(const Problem& p) {
 
 // ---- launches ----
 
-/// Boxes of an item.
-int unit_of(const Problem& p) { return p.integer("n") % kVector == 0 ? kVector : 1; }
-
-void plan_columns(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted,
-                  Plan& plan) {
-  const int n = p.integer("n"), unit = unit_of(p);
-  const int items = choose_group(n / unit, kItems, device, wanted).x;
-  plan.launches = {group_launch("yolo_decode.cl", "yolo_decode_columns",
-                                fmt::format("{}-DYOLO_DECODE_UNIT={} -DYOLO_DECODE_WG={}",
-                                            dtype_option(p.dtype()), unit, items),
-                                {items, 1}, n / unit, p.integer("batch"), 1,
-                                arg_list("src", "data", n, p.integer("classes")))};
+Launch columns(const Request& request) {
+  const Problem& p = request.problem;
+  const int n = p.integer("n"), unit = vector_unit(n);
+  const int items = choose_group(n / unit, kItems, request).x;
+  return own_launch(request, fmt::format("-DYOLO_DECODE_UNIT={} -DYOLO_DECODE_WG={}", unit, items),
+                    {items, 1}, {n / unit, p.integer("batch"), 1},
+                    arg_list("src", "data", n, p.integer("classes")));
 }
 
-void plan_rows(const Problem& p, const DeviceInfo& device, const PlanOptions& wanted, Plan& plan) {
-  const int rows = p.integer("batch") * p.integer("n"), items = group_items(kItems, device, wanted);
-  const int boxes = items / kFewestLanes;
-  plan.launches = {group_launch(
-      "yolo_decode.cl", "yolo_decode_rows",
-      fmt::format("{}-DYOLO_DECODE_ROWS={}", dtype_option(p.dtype()), boxes), {kFewestLanes, boxes},
-      kFewestLanes, rows, 1, arg_list("src", "data", rows, p.integer("classes")))};
+Launch rows(const Request& request) {
+  const Problem& p = request.problem;
+  const int n = p.integer("batch") * p.integer("n");
+  const int boxes = group_items(kItems, request) / kFewestLanes;
+  return own_launch(request, fmt::format("-DYOLO_DECODE_ROWS={}", boxes), {kFewestLanes, boxes},
+                    {kFewestLanes, n, 1}, arg_list("src", "data", n, p.integer("classes")));
 }
 
 Reason refuses_columns(const Problem& problem, const DeviceInfo&) {
@@ -82,8 +72,8 @@ Op yolo_decode_op() {
            check,
            tensors},
           {{"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns,
-            plan_columns},
-           {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, plan_rows}},
+            planned(columns)},
+           {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, planned(rows)}},
           flops,
           tensor_bytes};
 }

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "clam/error.hpp"
 #include "text.hpp"
@@ -102,27 +101,6 @@ std::string to_text(const DeviceInfo& info) {
                         value.is_string() ? value.get<std::string>() : value.dump());
   });
   return text;
-}
-
-DeviceInfo parse_device(const std::string& text) {
-  const nlohmann::json defaults = to_json(DeviceInfo{});
-  nlohmann::json json = nlohmann::json::object();
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos)
-      throw BadArgument(fmt::format("device: no 'key:' in the line '{}'", line));
-    const std::string key = line.substr(0, colon);
-    const std::size_t start = line.find_first_not_of(' ', colon + 1);
-    const std::string value = start == std::string::npos ? "" : line.substr(start);
-    if (!defaults.contains(key)) throw BadArgument(fmt::format("device: unknown key '{}'", key));
-    const bool is_text = defaults[key].is_string();
-    json[key] = is_text ? nlohmann::json(value) : nlohmann::json::parse(value, nullptr, false);
-    if (json[key].is_discarded()) {
-      throw BadArgument(fmt::format("device: {} has no value that can be read: '{}'", key, value));
-    }
-  }
-  return device_from_json(json);
 }
 
 }  // namespace clam

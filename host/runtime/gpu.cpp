@@ -151,12 +151,7 @@ const Gpu* by_architecture(std::uint32_t vendor_id) {
 const char* name(Gpu::Family family) { return word_of(kGpuFamilyWords, family); }
 
 const Gpu& find_gpu(std::string_view key) {
-  std::string known;
-  for (const Gpu& gpu : all_gpus()) {
-    if (gpu.key == key) return gpu;
-    known += std::string(" ") + gpu.key;
-  }
-  throw BadArgument(fmt::format("unknown GPU {}; clam knows{}", in_quotes(key), known));
+  return find_named(all_gpus(), key, "GPU", "clam", [](const Gpu& gpu) { return gpu.key; });
 }
 
 std::string Identity::text() const {

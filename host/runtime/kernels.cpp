@@ -52,11 +52,7 @@ std::string KernelSource::hash() const {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-std::vector<std::string> embedded_files() {
-  std::vector<std::string> files;
-  for (const EmbeddedFile& file : embedded_kernels()) files.emplace_back(file.name);
-  return files;
-}
+std::vector<std::string> embedded_files() { return names_of(embedded_kernels()); }
 
 KernelFiles::KernelFiles(std::string override_dir, std::string plan_dir)
     : override_dir_(std::move(override_dir)), plan_dir_(std::move(plan_dir)) {}

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "clam/op.hpp"
 
-#include <fmt/core.h>
-
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -37,12 +34,8 @@ nlohmann::json to_json(const Op& op) {
 }
 
 const Op& find_op(std::string_view name) {
-  std::string known;
-  for (const Op* op : all_ops()) {
-    if (op->name == name) return *op;
-    known += " " + op->name;
-  }
-  throw BadArgument(fmt::format("unknown op {}; clam knows{}", in_quotes(name), known));
+  const auto name_of = [](const Op* op) -> const std::string& { return op->name; };
+  return *find_named(all_ops(), name, "op", "clam", name_of);
 }
 
 const Schema& find_schema(std::string_view op) { return find_op(op); }

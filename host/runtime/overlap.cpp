@@ -37,13 +37,14 @@ std::vector<Bytes> rows(const PlacedTensor& tensor) {
 
 }  // namespace
 
-std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
-  if (!spec.strides.empty()) return spec.strides;
-  std::vector<std::int64_t> strides(spec.shape.size(), 1);
-  for (std::size_t axis = strides.size(); axis-- > 1;) {
-    strides[axis - 1] = strides[axis] * spec.shape[axis];
-  }
+std::vector<std::int64_t> dense_strides(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
+}
+
+std::vector<std::int64_t> strides_of(const TensorSpec& spec) {
+  return spec.strides.empty() ? dense_strides(spec.shape) : spec.strides;
 }
 
 bool share_bytes(const PlacedTensor& a, const PlacedTensor& b) {

@@ -7,6 +7,8 @@
 
 namespace clam {
 
+/// The elements from one of each axis of a dense tensor to the next.
+std::vector<std::int64_t> dense_strides(const Shape& shape);
 /// Of every axis the distance between neighbours, in elements, also where the tensor is dense.
 std::vector<std::int64_t> strides_of(const TensorSpec& spec);
 

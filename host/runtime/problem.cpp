@@ -176,40 +176,6 @@ std::vector<Number> numbers_in(const std::string& text) {
 
 }  // namespace
 
-Field extent(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Kind::extent, std::move(fallback), std::move(about), {}};
-}
-Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
-              std::int64_t max) {
-  return {std::move(name), Kind::integer, std::move(fallback), std::move(about), {}, min, max};
-}
-Field number(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Kind::number, std::move(fallback), std::move(about), {}};
-}
-Field flag(std::string name, std::string about) {
-  return {std::move(name), Kind::flag, "0", std::move(about), {}};
-}
-Field choice(std::string name, std::string about, std::vector<std::string> choices,
-             std::string fallback) {
-  return {std::move(name), Kind::choice, std::move(fallback), std::move(about), std::move(choices)};
-}
-Field shape(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Kind::shape, std::move(fallback), std::move(about), {}};
-}
-Field numbers(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Kind::numbers, std::move(fallback), std::move(about), {}};
-}
-Field axes(std::string name, std::string about, std::string fallback) {
-  return {std::move(name), Kind::axes, std::move(fallback), std::move(about), {}};
-}
-Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
-               std::int64_t max) {
-  return {std::move(name), Kind::integers, std::move(fallback), std::move(about), {}, min, max};
-}
-
-Field subset(std::string name, std::string about) {
-  return {std::move(name), Kind::subset, "", std::move(about), {}};
-}
 Field dtype_field() {
   Field field = choice("dtype", "how tensors are stored", {"f32", "f16"}, "");
   field.always_written = true;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "clam/error.hpp"
 
@@ -34,20 +35,35 @@ std::optional<Enum> find_word(const Words<N>& words, std::string_view word) {
 /// The item of this name, or null.
 template <typename Items>
 auto find_by_name(Items& items, std::string_view name) {
-  const auto found =
-      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
-  return found == items.end() ? nullptr : &*found;
+  const auto found = std::find_if(std::begin(items), std::end(items),
+                                  [&](const auto& item) { return item.name == name; });
+  return found == std::end(items) ? nullptr : &*found;
 }
 
-/// Throws BadArgument "unknown WHAT 'NAME'; OWNER knows A B C".
+/// The names of items, in their order.
 template <typename Items>
-const auto& find_named(const Items& items, std::string_view name, const std::string& what,
-                       const std::string& owner) {
-  std::string known;
-  for (const auto& item : items) {
-    if (item.name == name) return item;
-    known += " " + item.name;
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.emplace_back(item.name);
+  return names;
+}
+
+struct ItsName {
+  template <typename Item>
+  const auto& operator()(const Item& item) const {
+    return item.name;
   }
+};
+
+/// The item whose `name_of` it is. Throws BadArgument "unknown WHAT 'NAME'; OWNER knows A B C".
+template <typename Items, typename NameOf = ItsName>
+const auto& find_named(const Items& items, std::string_view name, const char* what,
+                       const std::string& owner, const NameOf& name_of = {}) {
+  for (const auto& item : items) {
+    if (name_of(item) == name) return item;
+  }
+  std::string known;
+  for (const auto& item : items) known += fmt::format(" {}", name_of(item));
   throw BadArgument(fmt::format("unknown {} {}; {} knows{}", what, in_quotes(name), owner, known));
 }
 

@@ -151,7 +151,7 @@ TEST(unary, the_reference_is_the_formula) {
 
 TEST(unary, what_is_not_finite_is_as_in_c) {
   const auto at = [](const char* op, double x) { return expected_of(op, {x}).value[0]; };
-  for (const UnaryRange& range : unary_ranges()) EXPECT_TRUE(std::isnan(at(range.op, kNan)));
+  for (const UnaryRange& range : unary_ranges()) EXPECT_TRUE(std::isnan(at(range.name, kNan)));
   EXPECT_EQ(at("exp", -kInfinity), 0);
   EXPECT_EQ(at("log", 0), -kInfinity);
   EXPECT_EQ(at("reciprocal", -kInfinity), 0);
@@ -251,7 +251,7 @@ struct Sample {
 
 TEST(unary, a_set_catches_scale_shift_and_narrow_numbers) {
   for (const UnaryRange& range : unary_ranges()) {
-    const std::string op = range.op;
+    const std::string op = range.name;
     SCOPED_TRACE(op);
     for (const char* dtype : {"f32", "f16"}) {
       const Sample sample(parse("unary op=" + op + " shape=1000 scale=0.7 shift=0.3", dtype),
@@ -268,11 +268,11 @@ TEST(unary, a_set_catches_scale_shift_and_narrow_numbers) {
 TEST(unary, a_set_tells_functions_apart) {
   const std::vector<UnaryRange>& ranges = unary_ranges();
   for (const UnaryRange& range : ranges) {
-    const Sample sample(parse(fmt::format("unary op={} shape=1000", range.op), "f16"), "middle");
+    const Sample sample(parse(fmt::format("unary op={} shape=1000", range.name), "f16"), "middle");
     for (const UnaryRange& other : ranges) {
-      if (other.op == range.op) continue;
-      const Problem problem = sample.problem.with("op", other.op);
-      sample.expect_caught(unary_faults::computed(problem, sample.inputs, Fault::none), other.op);
+      if (other.name == range.name) continue;
+      const Problem problem = sample.problem.with("op", other.name);
+      sample.expect_caught(unary_faults::computed(problem, sample.inputs, Fault::none), other.name);
     }
   }
 }
@@ -288,7 +288,7 @@ class unary_broken : public test::OpDevice {};
 TEST_F(unary_device, every_half_passes) {
   CLAM_NEEDS_F16();
   for (const UnaryRange& range : unary_ranges()) {
-    const Problem problem = parse(fmt::format("unary op={} shape=65536", range.op), "f16");
+    const Problem problem = parse(fmt::format("unary op={} shape=65536", range.name), "f16");
     HostTensor src(Dtype::f16, {65536});
     for (std::uint32_t bits = 0; bits < 65536; ++bits) src.set_bits(bits, bits);
     const Tensors inputs{{"src", src}};

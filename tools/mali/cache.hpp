@@ -6,7 +6,7 @@
 
 #include "check/manifest.hpp"
 #include "clam/plan.hpp"
-#include "ops/shared/group_order.hpp"
+#include "ops/shared/matrix_tiling.hpp"
 
 namespace clam::mali {
 

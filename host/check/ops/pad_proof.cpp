@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // pad_proof.cpp - pad, element by element: exact. Places are found by steps of one, as one would
 // walk: a reflection turns at the first and at the last element.
-#include "ops/shared/per_axis.hpp"
+#include "ops/shared/axes.hpp"
 #include "shared/copy_sets.hpp"
 #include "shared/proof.hpp"
 

@@ -5,7 +5,7 @@
 // Let u = 2^-24. Product and sum are one fma, off by u |z|. The activation passes that on and adds
 // its own error, and the result is rounded to its dtype: for f32 that is nothing new where the
 // activation is exact. A device that takes denormals for 0 may do so to each operand and to z.
-#include "ops/shared/per_axis.hpp"
+#include "ops/shared/axes.hpp"
 #include "shared/activate.hpp"
 #include "shared/proof.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // slice_proof.cpp - slice, element by element: exact.
-#include "ops/shared/per_axis.hpp"
+#include "ops/shared/axes.hpp"
 #include "shared/copy_sets.hpp"
 #include "shared/proof.hpp"
 

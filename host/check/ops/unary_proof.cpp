@@ -243,7 +243,7 @@ std::vector<std::string> cases() {
       "op=pow shape=1031 alpha={3,-1,0.5,0,-1.5 scale=0.7 shift=0.3}",
   };
   for (const UnaryRange& range : unary_ranges()) {
-    cases.push_back(std::string("op=") + range.op + " shape={4099,1000 scale=0.7 shift=0.3}");
+    cases.push_back(std::string("op=") + range.name + " shape={4099,1000 scale=0.7 shift=0.3}");
   }
   return cases;
 }
@@ -251,7 +251,7 @@ std::vector<std::string> cases() {
 std::string random_case(Random& random) {
   const std::vector<UnaryRange>& ranges = unary_ranges();
   const UnaryRange& range = ranges[random.bits() % ranges.size()];
-  return fmt::format("unary op={} shape={}x{} scale={} shift={}", range.op, random.integer(1, 40),
+  return fmt::format("unary op={} shape={}x{} scale={} shift={}", range.name, random.integer(1, 40),
                      random.integer(1, 40), random.integer(0, 1) == 0 ? 1.0 : -1.7,
                      random.integer(0, 1) == 0 ? 0.0 : 0.4);
 }

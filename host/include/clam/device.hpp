@@ -44,8 +44,7 @@ DeviceInfo generic_device();
 nlohmann::json to_json(const DeviceInfo& info);
 /// Unknown keys are ignored, missing ones keep their default. Throws BadArgument on a wrong type.
 DeviceInfo device_from_json(const nlohmann::json& json);
-/// Lines "key: value", as clinfo prints them. parse_device reads them.
+/// Lines "key: value", as clinfo prints them.
 std::string to_text(const DeviceInfo& info);
-DeviceInfo parse_device(const std::string& text);
 
 }  // namespace clam

@@ -46,20 +46,41 @@ const char* name(Field::Kind kind);
 
 // Shorthands for an op's table of fields.
 
-Field extent(std::string name, std::string about, std::string fallback = "");
-Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
-              std::int64_t max = 2147483647);
-Field number(std::string name, std::string about, std::string fallback);
-Field flag(std::string name, std::string about);
-Field choice(std::string name, std::string about, std::vector<std::string> choices,
-             std::string fallback);
-Field shape(std::string name, std::string about, std::string fallback = "");
-Field numbers(std::string name, std::string about, std::string fallback);
-Field axes(std::string name, std::string about, std::string fallback = "");
-Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
-               std::int64_t max = 2147483647);
-Field subset(std::string name, std::string about);  ///< of axes; read by Problem::axes
-Field dtype_field();  ///< dtype=f32|f16, always written
+inline Field extent(std::string name, std::string about, std::string fallback = "") {
+  return {name, Field::Kind::extent, fallback, about, {}};
+}
+inline Field integer(std::string name, std::string about, std::string fallback, std::int64_t min,
+                     std::int64_t max = 2147483647) {
+  return {name, Field::Kind::integer, fallback, about, {}, min, max};
+}
+inline Field number(std::string name, std::string about, std::string fallback) {
+  return {name, Field::Kind::number, fallback, about, {}};
+}
+inline Field flag(std::string name, std::string about) {
+  return {name, Field::Kind::flag, "0", about, {}};
+}
+inline Field choice(std::string name, std::string about, std::vector<std::string> choices,
+                    std::string fallback) {
+  return {name, Field::Kind::choice, fallback, about, choices};
+}
+inline Field shape(std::string name, std::string about, std::string fallback = "") {
+  return {name, Field::Kind::shape, fallback, about, {}};
+}
+inline Field numbers(std::string name, std::string about, std::string fallback) {
+  return {name, Field::Kind::numbers, fallback, about, {}};
+}
+inline Field axes(std::string name, std::string about, std::string fallback = "") {
+  return {name, Field::Kind::axes, fallback, about, {}};
+}
+inline Field integers(std::string name, std::string about, std::string fallback, std::int64_t min,
+                      std::int64_t max = 2147483647) {
+  return {name, Field::Kind::integers, fallback, about, {}, min, max};
+}
+/// Of axes; read by Problem::axes.
+inline Field subset(std::string name, std::string about) {
+  return {name, Field::Kind::subset, "", about, {}};
+}
+Field dtype_field();        ///< dtype=f32|f16, always written
 Field moved_dtype_field();  ///< dtype=f32|f16|i32, of ops that only move elements
 
 /// The words of an op's Problem line, and the tensors that follow from them.

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "clam/error.hpp"
+#include "op.hpp"
 #include "runtime/number_text.hpp"
 
 namespace clam {
@@ -73,9 +72,7 @@ void check_act(const Problem& problem, Schema::Values& values) {
   const OwnNumbers own = own_numbers(act);
   check_number(problem, values, "act_alpha", "act", own.alpha);
   check_number(problem, values, "act_beta", "act", own.beta);
-  for (const char* field : {"act_scale", "act_shift"}) {
-    if (!std::isfinite(problem.number(field))) bad_field(problem, field, "needs a finite number");
-  }
+  check_finite(problem, {"act_scale", "act_shift"});
   if (act == Activation::clip) check_clip(problem, "act_alpha", "act_beta");
 }
 

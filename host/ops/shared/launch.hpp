@@ -10,6 +10,12 @@
 
 namespace clam {
 
+/// Variant::plan of one launch, or of whatever `add` adds to the plan.
+decltype(Variant::plan) planned(Launch (*launch)(const Request&));
+decltype(Variant::plan) planned(void (*add)(const Request&, Plan&));
+/// Plan::clocks of such a plan.
+double planned_clocks(const decltype(Variant::plan)& plan, const Request& request);
+
 /// What kernels take of extents, strides and places: those of a checked problem are ints.
 inline int as_int(std::int64_t value) { return static_cast<int>(value); }
 
@@ -54,10 +60,17 @@ struct Items {
   std::int64_t columns, rows, planes;
 };
 
-/// A launch of OP.cl in groups of which up to `across` items lie side by side. Behind `options`
-/// follow the sides of a group, "-DOP_LX=16 -DOP_LY=4", and then `more`.
-Launch row_launch(std::string op, std::string kernel, const std::string& options, int across,
-                  const Items& items, std::vector<Arg> args, const DeviceInfo& device,
-                  const PlanOptions& wanted, const std::string& more = "");
+constexpr int kAcross = 16;      ///< items side by side, which fill a cache line
+constexpr int kAcrossCopy = 64;  ///< of ops that only move elements
+
+/// The launch of the kernel of OP.cl that is called as the variant, in such groups. Its options are
+/// the dtype and these.
+Launch own_launch(const Request& request, const std::string& options, Group group,
+                  const Items& items, std::vector<Arg> args);
+
+/// The same in groups of which up to `across` items lie side by side. Behind `options` follow the
+/// sides of a group, "-DOP_LX=16 -DOP_LY=4", and then `more`.
+Launch row_launch(const Request& request, const std::string& options, int across,
+                  const Items& items, std::vector<Arg> args, const std::string& more = "");
 
 }  // namespace clam

@@ -6,14 +6,8 @@
 //     nms_chunks   sort, place, for each chunk of candidates (meet,) mask, walk
 #include "suppression.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <utility>
-
-#include "copy_unit.hpp"
-#include "counts.hpp"
-#include "launch.hpp"
+#include "axes.hpp"
+#include "boxes.hpp"
 
 namespace clam {
 namespace {
@@ -57,18 +51,19 @@ Chunks several_chunks(const Suppression& s, const DeviceInfo& device) {
   return {size, (s.top() + size - 1) / size};
 }
 
-std::vector<BufferSpec> decision_buffers(const Suppression& s, std::int64_t chunks) {
+/// What an output is made from.
+std::vector<BufferSpec> decision_buffers(const Suppression& s, const Chunks& chunks) {
   constexpr auto kScratch = BufferSpec::Role::scratch;
   return {{"rows", kScratch, 4 * s.sets * s.top()},
           {"candidates", kScratch, 4 * s.sets},
           {"keep", kScratch, 4 * s.sets * ((s.top() + 31) / 32)},
           {"kept", kScratch, 4 * s.sets * s.top()},
-          {"totals", kScratch, 4 * s.sets * chunks}};
+          {"totals", kScratch, 4 * s.sets * chunks.count}};
 }
 
-std::vector<BufferSpec> buffers(const Suppression& s, const Chunks& chunks) {
+std::vector<BufferSpec> all_buffers(const Suppression& s, const Chunks& chunks) {
   constexpr auto kScratch = BufferSpec::Role::scratch;
-  std::vector<BufferSpec> all = decision_buffers(s, chunks.count);
+  std::vector<BufferSpec> all = decision_buffers(s, chunks);
   all.push_back({"keys", kScratch, 8 * s.sets * blocks(s) * kBlock});
   all.push_back({"found", kScratch, 4 * s.sets * blocks(s)});
   all.push_back({"candidate_boxes", kScratch, 16 * s.sets * s.top()});
@@ -106,9 +101,9 @@ Reason device_too_small(const DeviceInfo& device) {
 struct Groups {
   int sort, rest;
 
-  Groups(const DeviceInfo& device, const PlanOptions& options)
-      : sort(group_along_x("nms", kSortGroup, device, options)),
-        rest(group_along_x("nms", kGroup, device, options)) {}
+  explicit Groups(const Request& request)
+      : sort(group_along_x("nms", kSortGroup, request)),
+        rest(group_along_x("nms", kGroup, request)) {}
 };
 
 const char* half_option(const Problem& p) { return p.dtype() == Dtype::f16 ? " -DCLAM_F16" : ""; }
@@ -178,19 +173,16 @@ struct Launcher {
   Decided decided() const { return {groups.rest, s.top(), chunks.count}; }
 };
 
-void add_one(const Launcher& launcher, Plan& plan) {
-  plan.buffers = decision_buffers(launcher.s, 1);
-  plan.launches = {launcher.one()};
-}
+std::vector<Launch> in_one(const Launcher& launcher) { return {launcher.one()}; }
 
-void add_chunks(const Launcher& launcher, Plan& plan) {
-  plan.buffers = buffers(launcher.s, launcher.chunks);
-  plan.launches = {launcher.sort(), launcher.place()};
+std::vector<Launch> in_chunks(const Launcher& launcher) {
+  std::vector<Launch> launches{launcher.sort(), launcher.place()};
   for (int chunk = 0; chunk < launcher.chunks.count; ++chunk) {
-    if (chunk > 0) plan.launches.push_back(launcher.meet(chunk));
-    plan.launches.push_back(launcher.mask(chunk));
-    plan.launches.push_back(launcher.walk(chunk));
+    if (chunk > 0) launches.push_back(launcher.meet(chunk));
+    launches.push_back(launcher.mask(chunk));
+    launches.push_back(launcher.walk(chunk));
   }
+  return launches;
 }
 
 }  // namespace
@@ -200,69 +192,71 @@ void add_chunks(const Launcher& launcher, Plan& plan) {
 void check_row(const Problem& p) {
   const int e = p.integer("e"), coord = p.integer("coord_start");
   const int score = p.integer("score_index"), id = p.integer("id_index");
-  const std::string range = fmt::format("needs an index under e={}", e);
   const auto in_box = [&](int index) { return index >= coord && index < coord + 4; };
-  if (e < 5) bad_field(p, "e", "needs at least 5: a score and four coordinates");
+  check_indices(p);
   if (coord > e - 4) {
     bad_field(p, "coord_start", fmt::format("leaves no room for four coordinates in e={}", e));
   }
-  if (score >= e) bad_field(p, "score_index", range);
-  if (id >= e) bad_field(p, "id_index", range + ", or -1 for no class");
   if (in_box(score)) bad_field(p, "score_index", "lies among the coordinates");
   if (in_box(id)) bad_field(p, "id_index", "lies among the coordinates");
-  if (id == score) bad_field(p, "id_index", "needs another index than score_index");
 }
 
 // ---- the variants ----
 
 namespace {
 
-Reason suppression_in_one(const Problem& p, const Suppression& s, const DeviceInfo& device) {
+Reason refuses_one(const Suppression& s, const Chunks&, const DeviceInfo&) {
   if (s.n > kBlock) return fmt::format("n={} is over {}: too long for one work-group", s.n, kBlock);
-  if (s.top() > kCandidatesOfOne) {
-    return fmt::format("{} candidates are over {}: too many for one work-group", s.top(),
-                       kCandidatesOfOne);
-  }
-  if (Reason reason = no_room(p, decision_buffers(s, 1), device)) return reason;
-  return device_too_small(device);
+  if (s.top() <= kCandidatesOfOne) return {};
+  return fmt::format("{} candidates are over {}: too many for one work-group", s.top(),
+                     kCandidatesOfOne);
 }
 
-Reason suppression_by_mask(const Problem& p, const Suppression& s, const DeviceInfo& device) {
-  const Chunks chunk = one_chunk(s, device);
-  if (s.top() > kLargestChunk) {
-    return fmt::format("mask of {} candidates would take {} bytes, over the limit of {}", s.top(),
-                       mask_bytes(s, chunk.size), mask_bytes(s, kLargestChunk));
-  }
-  if (Reason reason = mask_too_large(s, chunk.size, device)) return reason;
-  if (Reason reason = no_room(p, buffers(s, chunk), device)) return reason;
-  return device_too_small(device);
+Reason refuses_mask(const Suppression& s, const Chunks& chunk, const DeviceInfo& device) {
+  if (s.top() <= kLargestChunk) return mask_too_large(s, chunk.size, device);
+  return fmt::format("mask of {} candidates would take {} bytes, over the limit of {}", s.top(),
+                     mask_bytes(s, chunk.size), mask_bytes(s, kLargestChunk));
 }
 
-Reason suppression_in_chunks(const Problem& p, const Suppression& s, const DeviceInfo& device) {
-  const Chunks chunks = several_chunks(s, device);
-  if (chunks.count > kMostChunks) {
-    return fmt::format("{} candidates make {} chunks, over the limit of {}: give a top_k", s.top(),
-                       chunks.count, kMostChunks);
-  }
-  if (Reason reason = mask_too_large(s, chunks.size, device)) return reason;
-  if (Reason reason = no_room(p, buffers(s, chunks), device)) return reason;
-  return device_too_small(device);
+Reason refuses_chunks(const Suppression& s, const Chunks& chunks, const DeviceInfo& device) {
+  if (chunks.count <= kMostChunks) return mask_too_large(s, chunks.size, device);
+  return fmt::format("{} candidates make {} chunks, over the limit of {}: give a top_k", s.top(),
+                     chunks.count, kMostChunks);
 }
 
-using Supports = Reason (*)(const Problem&, const Suppression&, const DeviceInfo&);
-using Cut = Chunks (*)(const Suppression&, const DeviceInfo&);
+/// A way to decide which boxes are kept.
+struct Way {
+  const char *name, *about;
+  Chunks (*cut)(const Suppression&, const DeviceInfo&);
+  Reason (*refuses)(const Suppression&, const Chunks&, const DeviceInfo&);
+  std::vector<BufferSpec> (*buffers)(const Suppression&, const Chunks&);
+  std::vector<Launch> (*launches)(const Launcher&);
+};
 
-Variant variant(const char* name, const char* about, const FrontEnd& op, Supports refuses, Cut cut,
-                void (*add)(const Launcher&, Plan&)) {
-  return {
-      name, about,
-      [=](const Problem& p, const DeviceInfo& device) { return refuses(p, op.asks(p), device); },
-      [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
-        const Suppression s = op.asks(p);
-        const Launcher launcher{p, s, Groups(device, options), cut(s, device)};
-        add(launcher, plan);
-        plan.launches.push_back(op.output(p, launcher.decided()));
-      }};
+constexpr Way kWays[] = {{"nms_one", "two launches, for up to 256 candidates of 1024 rows",
+                          one_chunk, refuses_one, decision_buffers, in_one},
+                         {"nms_mask", "five launches, for up to 4096 candidates", one_chunk,
+                          refuses_mask, all_buffers, in_chunks},
+                         {"nms_chunks", "three launches a chunk of candidates, for any number",
+                          several_chunks, refuses_chunks, all_buffers, in_chunks}};
+
+Variant variant(const Way& way, const FrontEnd& op) {
+  return {way.name, way.about,
+          [=](const Problem& p, const DeviceInfo& device) -> Reason {
+            const Suppression s = op.asks(p);
+            const Chunks chunks = way.cut(s, device);
+            if (Reason reason = way.refuses(s, chunks, device)) return reason;
+            if (Reason reason = no_room(p, way.buffers(s, chunks), device)) return reason;
+            return device_too_small(device);
+          },
+          [=](const Problem& p, const DeviceInfo& device, const PlanOptions& options, Plan& plan) {
+            const Suppression s = op.asks(p);
+            const Chunks chunks = way.cut(s, device);
+            const Launcher launcher{p, s, Groups({p, device, options}), chunks};
+            plan.buffers = way.buffers(s, chunks);
+            plan.launches = way.launches(launcher);
+            plan.launches.push_back(op.output(p, launcher.decided()));
+          }};
 }
 
 }  // namespace
@@ -270,12 +264,7 @@ Variant variant(const char* name, const char* about, const FrontEnd& op, Support
 Op suppression_op(Schema words, const FrontEnd& front) {
   Op op;
   static_cast<Schema&>(op) = std::move(words);
-  op.variants = {variant("nms_one", "two launches, for up to 256 candidates of 1024 rows", front,
-                         suppression_in_one, one_chunk, add_one),
-                 variant("nms_mask", "five launches, for up to 4096 candidates", front,
-                         suppression_by_mask, one_chunk, add_chunks),
-                 variant("nms_chunks", "three launches a chunk of candidates, for any number",
-                         front, suppression_in_chunks, several_chunks, add_chunks)};
+  for (const Way& way : kWays) op.variants.push_back(variant(way, front));
   op.flops = no_flops;
   op.bytes = tensor_bytes;
   return op;

@@ -14,6 +14,7 @@
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/text.hpp"
 
 namespace clam {
 namespace {
@@ -54,13 +55,10 @@ bool is_word_of(const std::string& words, const std::string& word) {
 }
 
 bool has_words(const std::string& words, const std::string& wanted) {
-  std::size_t from = 0;
-  while (from < wanted.size()) {
-    const std::size_t end = std::min(wanted.find(',', from), wanted.size());
-    if (!is_word_of(words, wanted.substr(from, end - from))) return false;
-    from = end + 1;
-  }
-  return true;
+  const std::vector<std::string_view> each = split(wanted, ',');
+  return wanted.empty() || std::all_of(each.begin(), each.end(), [&](std::string_view word) {
+           return is_word_of(words, std::string(word));
+         });
 }
 
 [[noreturn]] void no_such_tile(const std::vector<const Tiling*>& candidates,
@@ -148,16 +146,16 @@ Tiling tiling_of(const Cost& cost, const DeviceInfo& device) {
   return {cost.tile, own ? cost.compiler : cost.compiler + ", borrowed", {}, {}};
 }
 
-std::size_t choose_tiling(const std::vector<const Tiling*>& candidates, const PlanOptions& wanted) {
+std::size_t choose_tiling(const std::vector<const Tiling*>& candidates, const std::string& wanted) {
   std::size_t best = candidates.size();
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Tiling& one = *candidates[i];
-    if (one.refused || !has_words(one.words, wanted.tile)) continue;
+    if (one.refused || !has_words(one.words, wanted)) continue;
     if (best == candidates.size() || one.clocks.predicted < candidates[best]->clocks.predicted) {
       best = i;
     }
   }
-  if (best == candidates.size()) no_such_tile(candidates, wanted.tile);
+  if (best == candidates.size()) no_such_tile(candidates, wanted);
   return best;
 }
 

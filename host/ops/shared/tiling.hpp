@@ -11,6 +11,7 @@
 #include "accumulator.hpp"
 #include "clam/gpu.hpp"
 #include "clam/op.hpp"
+#include "geometry.hpp"
 
 namespace clam {
 
@@ -72,23 +73,24 @@ const std::vector<Cost>& costs_of(std::string_view kernel, Dtype dtype, Acc acc,
 Tiling tiling_of(const Cost& cost, const DeviceInfo& device);
 
 /// The first candidate of the least clocks that is not refused and has the words of
-/// PlanOptions::tile. Throws BadArgument where none has them, and Unsupported where all that have
-/// are refused.
-std::size_t choose_tiling(const std::vector<const Tiling*>& candidates, const PlanOptions& wanted);
+/// `wanted`, a PlanOptions::tile. Throws BadArgument where none has them, and Unsupported where all
+/// that have are refused.
+std::size_t choose_tiling(const std::vector<const Tiling*>& candidates, const std::string& wanted);
 
 template <typename Cut>
-Cut choose(const std::vector<Cut>& cuts, const PlanOptions& wanted) {
+Cut choose(const std::vector<Cut>& cuts, const Request& request) {
   std::vector<const Tiling*> candidates;
   for (const Cut& cut : cuts) candidates.push_back(&cut);
-  return cuts[choose_tiling(candidates, wanted)];
+  return cuts[choose_tiling(candidates, request.options.tile)];
 }
 
-/// What Variant::tilings returns, of cuts that derive from Tiling.
-template <auto cuts_of>
-std::vector<Tiling> tilings(const Problem& problem, const DeviceInfo& device,
-                            const PlanOptions& wanted) {
-  const auto cuts = cuts_of(problem, device, wanted);
-  return {cuts.begin(), cuts.end()};
+/// Variant::tilings, of cuts that derive from Tiling.
+template <typename Cut>
+decltype(Variant::tilings) tilings(std::vector<Cut> (*cuts_of)(const Request&)) {
+  return [cuts_of](const Problem& problem, const DeviceInfo& device, const PlanOptions& options) {
+    const std::vector<Cut> cuts = cuts_of({problem, device, options});
+    return std::vector<Tiling>(cuts.begin(), cuts.end());
+  };
 }
 
 }  // namespace clam

@@ -1,16 +1,39 @@
 // SPDX-License-Identifier: MIT
-// copy_unit.hpp - ops that only move elements: how many a load takes, and the axes that they are
-// taken along.
+// axes.hpp - words of a problem that name an axis of its shape, or have a number for each axis; and
+// the axes that ops which only move elements take them along.
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
-#include "clam/op.hpp"
+#include "runtime/overlap.hpp"
 
 namespace clam {
+
+/// `axis`, as positive_axis reads it.
+inline Field axis_field(const std::string& about, std::string fallback) {
+  return integer("axis", about + "; negative ones count from the end", std::move(fallback), -8, 7);
+}
+/// The field `axis`, counted from the first of `axes` on; negative ones count from the end. Throws
+/// BadArgument where there is none such.
+std::size_t positive_axis(const Problem& problem, std::size_t axes);
+
+/// The extents of a shape before that axis, along it and behind it, each as one.
+struct AroundAxis {
+  std::int64_t outer = 1, n = 1, inner = 1;
+  AroundAxis(const Problem& problem, const Shape& shape);
+};
+
+/// The field's number for each of the axes.
+std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t axes);
+
+/// Throws BadArgument where the field has not as many numbers as there are axes. Numbers that are
+/// all alike become the one that stands for them.
+void unite_axes(const Problem& problem, Schema::Values& values, const char* field,
+                std::size_t axes);
+
+// ---- ops that only move elements ----
 
 /// Elements of the widest load, 16 bytes at most, that divides all of `lengths`, in elements.
 int copy_unit(std::initializer_list<std::int64_t> lengths, Dtype dtype);
@@ -19,9 +42,6 @@ int copy_unit(std::initializer_list<std::int64_t> lengths, Dtype dtype);
 struct CopyAxis {
   std::int64_t extent = 1, src = 0, dst = 0;
 };
-
-/// The elements from one of each axis of a dense tensor to the next.
-std::vector<std::int64_t> dense_steps(const Shape& shape);
 
 /// The axes of dense elements of such a shape that are taken from src in such steps: from the
 /// innermost on, at least one, without those of one element. Axes that lie in src as one are one.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "per_axis.hpp"
+#include "axes.hpp"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <functional>
 
 namespace clam {
@@ -38,6 +37,36 @@ void unite_axes(const Problem& problem, Schema::Values& values, const char* fiel
   const bool differ =
       std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) != numbers.end();
   if (!differ) values[field] = std::to_string(numbers.front());
+}
+
+int copy_unit(std::initializer_list<std::int64_t> lengths, Dtype dtype) {
+  constexpr int kBytes = 16;
+  int unit = kBytes / size_of(dtype);
+  for (const std::int64_t length : lengths) {
+    while (length % unit != 0) unit /= 2;
+  }
+  return unit;
+}
+
+std::vector<CopyAxis> copy_axes(const Shape& shape, const std::vector<std::int64_t>& src) {
+  const std::vector<std::int64_t> dst = dense_strides(shape);
+  std::vector<CopyAxis> axes;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] == 1) continue;
+    if (!axes.empty() && src[i] == axes.back().src * axes.back().extent) {
+      axes.back().extent *= shape[i];
+    } else {
+      axes.push_back({shape[i], src[i], dst[i]});
+    }
+  }
+  if (axes.empty()) axes.push_back({1, 1, 1});
+  return axes;
+}
+
+Reason too_many_axes(std::size_t axes, const char* one) {
+  if (axes <= kMostCopyAxes) return {};
+  return fmt::format("{} axes are left where those that {} are one; {} can be", axes, one,
+                     kMostCopyAxes);
 }
 
 }  // namespace clam
