@@ -43,26 +43,51 @@
 //@define BMM_MASK  0 {0,1}                      mask is added
 //@define BMM_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef BMM_ACC
 #define BMM_ACC 0
+#endif
+#if BMM_ACC != 0 && BMM_ACC != 1 && BMM_ACC != 2
+#error "batch_matmul_transposed.cl: BMM_ACC must be one of 0, 1, 2"
 #endif
 #ifndef BMM_M0
 #define BMM_M0 4
 #endif
+#if BMM_M0 != 4 && BMM_M0 != 8
+#error "batch_matmul_transposed.cl: BMM_M0 must be one of 4, 8"
+#endif
 #ifndef BMM_N0
 #define BMM_N0 4
+#endif
+#if BMM_N0 != 4 && BMM_N0 != 8
+#error "batch_matmul_transposed.cl: BMM_N0 must be one of 4, 8"
 #endif
 #ifndef BMM_LX
 #define BMM_LX 16
 #endif
+#if BMM_LX != 1 && BMM_LX != 2 && BMM_LX != 4 && \
+    BMM_LX != 8 && BMM_LX != 16
+#error "batch_matmul_transposed.cl: BMM_LX must be one of 1, 2, 4, 8, 16"
+#endif
 #ifndef BMM_LY
 #define BMM_LY 4
+#endif
+#if BMM_LY != 1 && BMM_LY != 2 && BMM_LY != 4 && \
+    BMM_LY != 8 && BMM_LY != 16 && BMM_LY != 32 && \
+    BMM_LY != 64 && BMM_LY != 128 && BMM_LY != 256
+#error "batch_matmul_transposed.cl: BMM_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
 #endif
+#if BMM_SPLIT != 0 && BMM_SPLIT != 1
+#error "batch_matmul_transposed.cl: BMM_SPLIT must be one of 0, 1"
+#endif
 #ifndef BMM_WHOLE
 #define BMM_WHOLE 0
+#endif
+#if BMM_WHOLE != 0 && BMM_WHOLE != 1
+#error "batch_matmul_transposed.cl: BMM_WHOLE must be one of 0, 1"
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -73,39 +98,34 @@
 #ifndef BMM_MASK
 #define BMM_MASK 0
 #endif
+#if BMM_MASK != 0 && BMM_MASK != 1
+#error "batch_matmul_transposed.cl: BMM_MASK must be one of 0, 1"
+#endif
 #ifndef BMM_ACT
 #define BMM_ACT none
 #endif
-
-#if BMM_ACC < 0 || BMM_ACC > 2
-#error "batch_matmul_transposed.cl: BMM_ACC must be 0, 1 or 2"
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
 #endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
+
 #if BMM_ACC != 0 && !defined(CLAM_F16)
 #error "batch_matmul_transposed.cl: BMM_ACC 1 and 2 sum in half, and need CLAM_F16"
 #endif
-#if BMM_M0 != 4 && BMM_M0 != 8
-#error "batch_matmul_transposed.cl: BMM_M0 must be 4 or 8"
-#endif
-#if BMM_N0 != 4 && BMM_N0 != 8
-#error "batch_matmul_transposed.cl: BMM_N0 must be 4 or 8"
-#endif
-#if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
-#error "batch_matmul_transposed.cl: BMM_LX must be a power of two up to 16"
-#endif
-#if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
-#error "batch_matmul_transposed.cl: BMM_LY must be a power of two up to 256"
-#endif
-#if BMM_SPLIT != 0 && BMM_SPLIT != 1
-#error "batch_matmul_transposed.cl: BMM_SPLIT must be 0 or 1"
-#endif
 #if BMM_LDA % 4 != 0 || BMM_LDB % 4 != 0
 #error "batch_matmul_transposed.cl: BMM_LDA and BMM_LDB must be multiples of 4, for vector loads"
-#endif
-#if BMM_MASK != 0 && BMM_MASK != 1
-#error "batch_matmul_transposed.cl: BMM_MASK must be 0 or 1"
-#endif
-#if BMM_WHOLE != 0 && BMM_WHOLE != 1
-#error "batch_matmul_transposed.cl: BMM_WHOLE must be 0 or 1"
 #endif
 
 //@shared element
@@ -148,21 +168,6 @@ typedef float4 T4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 

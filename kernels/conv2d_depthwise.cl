@@ -51,6 +51,7 @@
 //@define CONV2D_RESIDUAL    0 {0,1}          r is added
 //@define CONV2D_ACT         none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef CONV2D_LX
 #define CONV2D_LX 8
 #endif
@@ -60,20 +61,42 @@
 #ifndef CONV2D_ROWS
 #define CONV2D_ROWS 4
 #endif
+#if CONV2D_ROWS != 1 && CONV2D_ROWS != 2 && CONV2D_ROWS != 3 && \
+    CONV2D_ROWS != 4
+#error "conv2d_depthwise.cl: CONV2D_ROWS must be one of 1, 2, 3, 4"
+#endif
 #ifndef CONV2D_COLUMNS
 #define CONV2D_COLUMNS 4
 #endif
 #ifndef CONV2D_R
 #define CONV2D_R 3
 #endif
+#if CONV2D_R != 1 && CONV2D_R != 2 && CONV2D_R != 3 && \
+    CONV2D_R != 4 && CONV2D_R != 5 && CONV2D_R != 6 && \
+    CONV2D_R != 7
+#error "conv2d_depthwise.cl: CONV2D_R must be one of 1, 2, 3, 4, 5, 6, 7"
+#endif
 #ifndef CONV2D_S
 #define CONV2D_S 3
+#endif
+#if CONV2D_S != 1 && CONV2D_S != 2 && CONV2D_S != 3 && \
+    CONV2D_S != 4 && CONV2D_S != 5 && CONV2D_S != 6 && \
+    CONV2D_S != 7
+#error "conv2d_depthwise.cl: CONV2D_S must be one of 1, 2, 3, 4, 5, 6, 7"
 #endif
 #ifndef CONV2D_STRIDE_H
 #define CONV2D_STRIDE_H 1
 #endif
+#if CONV2D_STRIDE_H != 1 && CONV2D_STRIDE_H != 2 && CONV2D_STRIDE_H != 3 && \
+    CONV2D_STRIDE_H != 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_H must be one of 1, 2, 3, 4"
+#endif
 #ifndef CONV2D_STRIDE_W
 #define CONV2D_STRIDE_W 1
+#endif
+#if CONV2D_STRIDE_W != 1 && CONV2D_STRIDE_W != 2 && CONV2D_STRIDE_W != 3 && \
+    CONV2D_STRIDE_W != 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_W must be one of 1, 2, 3, 4"
 #endif
 #ifndef CONV2D_DILATION_H
 #define CONV2D_DILATION_H 1
@@ -99,42 +122,79 @@
 #ifndef CONV2D_VECTOR
 #define CONV2D_VECTOR 1
 #endif
+#if CONV2D_VECTOR != 1 && CONV2D_VECTOR != 2 && CONV2D_VECTOR != 4
+#error "conv2d_depthwise.cl: CONV2D_VECTOR must be one of 1, 2, 4"
+#endif
 #ifndef CONV2D_STORED
 #define CONV2D_STORED 1
+#endif
+#if CONV2D_STORED != 1 && CONV2D_STORED != 2 && CONV2D_STORED != 4
+#error "conv2d_depthwise.cl: CONV2D_STORED must be one of 1, 2, 4"
 #endif
 #ifndef CONV2D_WHOLE_H
 #define CONV2D_WHOLE_H 0
 #endif
+#if CONV2D_WHOLE_H != 0 && CONV2D_WHOLE_H != 1
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_H must be one of 0, 1"
+#endif
 #ifndef CONV2D_WHOLE_W
 #define CONV2D_WHOLE_W 0
+#endif
+#if CONV2D_WHOLE_W != 0 && CONV2D_WHOLE_W != 1
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_W must be one of 0, 1"
 #endif
 #ifndef CONV2D_ONE
 #define CONV2D_ONE 0
 #endif
+#if CONV2D_ONE != 0 && CONV2D_ONE != 1
+#error "conv2d_depthwise.cl: CONV2D_ONE must be one of 0, 1"
+#endif
 #ifndef CONV2D_CHUNK
 #define CONV2D_CHUNK 0
+#endif
+#if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 1
+#error "conv2d_depthwise.cl: CONV2D_CHUNK must be one of 0, 1"
 #endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
 #endif
+#if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
+#error "conv2d_depthwise.cl: CONV2D_SPLIT must be one of 0, 1"
+#endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
+#endif
+#if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
+#error "conv2d_depthwise.cl: CONV2D_BIAS must be one of 0, 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
+#if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
+#error "conv2d_depthwise.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none
 #endif
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
 
 #if CONV2D_ROWS < 1 || CONV2D_ROWS > 4 || CONV2D_COLUMNS < 1 || CONV2D_COLUMNS > 16
 #error "conv2d_depthwise.cl: CONV2D_ROWS must be 1 to 4, and CONV2D_COLUMNS 1 to 16"
-#endif
-#if CONV2D_R < 1 || CONV2D_R > 7 || CONV2D_S < 1 || CONV2D_S > 7
-#error "conv2d_depthwise.cl: CONV2D_R and CONV2D_S must be 1 to 7"
-#endif
-#if CONV2D_STRIDE_H < 1 || CONV2D_STRIDE_H > 4 || CONV2D_STRIDE_W < 1 || CONV2D_STRIDE_W > 4
-#error "conv2d_depthwise.cl: CONV2D_STRIDE_H and CONV2D_STRIDE_W must be 1 to 4"
 #endif
 #if CONV2D_LX * CONV2D_LY > 256
 #error "conv2d_depthwise.cl: a group has at most 256 work-items"
@@ -185,21 +245,6 @@ typedef float4 S4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 

@@ -34,19 +34,20 @@
 //@define MATCH_LX  16 {4,8,16}  work-items of a group along a row
 //@define MATCH_LY  16 {4,8,16}  and across
 
+//@shared options
 #ifndef MATCH_LX
 #define MATCH_LX 16
+#endif
+#if MATCH_LX != 4 && MATCH_LX != 8 && MATCH_LX != 16
+#error "match_assignment.cl: MATCH_LX must be one of 4, 8, 16"
 #endif
 #ifndef MATCH_LY
 #define MATCH_LY 16
 #endif
-
-#if MATCH_LX != 4 && MATCH_LX != 8 && MATCH_LX != 16
-#error "match_assignment.cl: MATCH_LX must be 4, 8 or 16"
-#endif
 #if MATCH_LY != 4 && MATCH_LY != 8 && MATCH_LY != 16
-#error "match_assignment.cl: MATCH_LY must be 4, 8 or 16"
+#error "match_assignment.cl: MATCH_LY must be one of 4, 8, 16"
 #endif
+//@end
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -27,9 +27,15 @@
 //@define CLAM_F16  off                    store tensors as half
 //@define MTL_WG    64 {16,32,64,128,256}  work-items of a group, an anchor each
 
+//@shared options
 #ifndef MTL_WG
 #define MTL_WG 64
 #endif
+#if MTL_WG != 16 && MTL_WG != 32 && MTL_WG != 64 && \
+    MTL_WG != 128 && MTL_WG != 256
+#error "multibox_transform_loc.cl: MTL_WG must be one of 16, 32, 64, 128, 256"
+#endif
+//@end
 
 //@shared element2
 #ifdef CLAM_F16

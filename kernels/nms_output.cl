@@ -19,23 +19,28 @@
 //@define NMS_UNIT 0 {0,2,4,8,16}          bytes copied at a time; they divide a row; 0: one T
 //@define NMS_TO   0 {0,1,2}               boxes become 1: (middle, size), 2: corners; 0: are copied
 
+//@shared options
 #ifndef NMS_WG
 #define NMS_WG 64
+#endif
+#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && \
+    NMS_WG != 128 && NMS_WG != 256
+#error "nms_output.cl: NMS_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef NMS_UNIT
 #define NMS_UNIT 0
 #endif
+#if NMS_UNIT != 0 && NMS_UNIT != 2 && NMS_UNIT != 4 && \
+    NMS_UNIT != 8 && NMS_UNIT != 16
+#error "nms_output.cl: NMS_UNIT must be one of 0, 2, 4, 8, 16"
+#endif
 #ifndef NMS_TO
 #define NMS_TO 0
 #endif
-
-#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && NMS_WG != 128 && NMS_WG != 256
-#error "nms_output.cl: NMS_WG must be 16, 32, 64, 128 or 256"
-#endif
-
 #if NMS_TO != 0 && NMS_TO != 1 && NMS_TO != 2
-#error "nms_output.cl: NMS_TO must be 0, 1 or 2"
+#error "nms_output.cl: NMS_TO must be one of 0, 1, 2"
 #endif
+//@end
 
 // A conversion is defined operation by operation: no fused multiply-add.
 #pragma OPENCL FP_CONTRACT OFF
