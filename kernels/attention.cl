@@ -131,9 +131,6 @@
 #endif
 //@end
 
-#if ATT_ACC == 1 && !defined(CLAM_F16)
-#error "attention.cl: ATT_ACC 1 sums in half, and needs CLAM_F16"
-#endif
 #if ATT_ROWS > ATT_LANES
 #error "attention.cl: ATT_LANES must be at least ATT_ROWS: a lane agrees on the maximum of a row"
 #endif
@@ -153,6 +150,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The operations are those of the text: x - m must not become a part of one fma.
@@ -164,21 +163,26 @@ typedef float4 T4;
 #define ACC ATT_ACC
 #define SPLIT ATT_SPLIT
 
-#define SIZE ((uint)sizeof(T))
-#define LOG2_E 1.44269504f
-#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+#define NATIVE ATT_NATIVE
 #define GROUP __attribute__((reqd_work_group_size(TILES, LANES, 1)))
 
-#if ATT_NATIVE
+//@shared exponent
+#define LOG2_E 1.44269504f
+#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+
+#if NATIVE
 #define EXP2 native_exp2
 #else
 #define EXP2 exp2
 #endif
+//@end
 
+//@shared total
 float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
@@ -231,6 +235,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0

@@ -61,25 +61,35 @@
 #error "attention_plain.cl: ATT_PIECES and ATT_SHARE must be at least 1"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half4 T4;
 #else
 typedef float T;
+typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
 
 // The operations are those of the text: x - m must not become a part of one fma.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define GROUP __attribute__((reqd_work_group_size(ATT_TILES, ATT_LANES, 1)))
+#define NATIVE ATT_NATIVE
+
+//@shared exponent
 #define LOG2_E 1.44269504f
 #define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
 
-#if ATT_NATIVE
+#if NATIVE
 #define EXP2 native_exp2
 #else
 #define EXP2 exp2
 #endif
+//@end
 
 //@shared attention_one
 // ---- slowly: one query by scalar loads, any strides ----

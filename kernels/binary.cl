@@ -82,10 +82,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 #define WHOLE BINARY_WHOLE
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(BINARY_X, BINARY_Y, 1)))
 
 // ---- operations: BINARY_OP is the name of one of these ----

@@ -153,9 +153,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define PIXELS (4 * CONV2D_VECTORS)
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PARTS)))
 
@@ -305,6 +306,7 @@ float4 load4(Address a, uint at, int carry) {
 float load1(Address a, uint at, int carry) { return (float)get1(a, at, carry); }
 //@end
 
+//@shared conv2d_memory
 float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 float4 load4_from(__global const char* p, uint at) {
@@ -317,6 +319,7 @@ void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v;
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 #define WEIGHT_STEP (4 * CONV2D_LY * SIZE)
 

@@ -203,22 +203,20 @@
 #error "conv2d_depthwise.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
 #endif
 
-//@shared element
+//@shared element2
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half2 T2;
 typedef half4 T4;
 #else
 typedef float T;
+typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
-#ifdef CLAM_F16
-typedef half2 T2;
-#else
-typedef float2 T2;
-#endif
+#define SIZE ((uint)sizeof(T))
+//@end
 
 // Of sums and packed weights.
 #if CONV2D_CHUNK
@@ -229,7 +227,7 @@ typedef float S;
 typedef float4 S4;
 #endif
 
-#define SIZE ((int)sizeof(T))
+#define BYTES ((int)sizeof(T))  // a column left of x has a negative place
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
 #define UNROLL __attribute__((opencl_unroll_hint))
 #define TAPS (CONV2D_R * CONV2D_S)
@@ -463,14 +461,14 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
   const int ix = ox * CONV2D_STRIDE_W - CONV2D_LEFT, iy = oy * CONV2D_STRIDE_H - CONV2D_TOP;
   const int plane = n * k + channel;
   const int from = n * (k / CONV2D_MULTIPLE) + channel / CONV2D_MULTIPLE;  // of x
-  const uint map = h * w * SIZE, map_y = oh * ow * SIZE;
+  const uint map = h * w * BYTES, map_y = oh * ow * BYTES;
   __global const char* xs = (__global const char*)x + from * map;
   __global const char* ws = (__global const char*)wp + channel * (uint)(PACKED * sizeof(S));
   __global char* ys = (__global char*)y + plane * map_y;
   int at[PIECES], inside[PIECES];
   UNROLL for (int i = 0; i < PIECES; ++i) {
     inside[i] = !MAY_LEAVE(i) || (uint)(ix + COLUMN(i)) <= (uint)(w - CONV2D_VECTOR);
-    at[i] = inside[i] ? COLUMN(i) * SIZE : -ix * SIZE;
+    at[i] = inside[i] ? COLUMN(i) * BYTES : -ix * BYTES;
   }
   // Else 0, which no compiler can know: Mesa's leave sums of -0 as they are where they can.
   const float bias = CONV2D_BIAS ? (float)b[(uint)channel] : as_float(k >> 31);
@@ -479,7 +477,7 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
                       ends_above(ys, map_y) | (CONV2D_RESIDUAL && ends_above(rs, map_y)) |
                       (((__global const S*)ws)[PACKED - 1] != (S)0);
   if (!careful) {
-    Address row = ADDRESS(xs, (iy * w + ix) * SIZE);
+    Address row = ADDRESS(xs, (iy * w + ix) * BYTES);
     const Address weights = ADDRESS(ws, 0);
     S sum[PIXELS], f[PACKED];
     UNROLL for (int i = 0; i < PIXELS; ++i) sum[i] = (S)0;
@@ -500,7 +498,7 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
         f[4 * j] = v.x, f[4 * j + 1] = v.y, f[4 * j + 2] = v.z, f[4 * j + 3] = v.w;               \
       }                                                                                           \
     }                                                                                             \
-    if ((i) > 0) MOVE(row, w * (CONV2D_DILATION_H * SIZE));                                       \
+    if ((i) > 0) MOVE(row, w * (CONV2D_DILATION_H * BYTES));                                       \
     if (((i) * CONV2D_DILATION_H >= CONV2D_TOP && (i) < CONV2D_BELOW) ||                          \
         (uint)(iy + (i) * CONV2D_DILATION_H) < (uint)h) {                                         \
       S in[PIECES * CONV2D_VECTOR];                                                               \
@@ -518,17 +516,17 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
     ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15) ROW(16) ROW(17) ROW(18)
 #undef ROW
 #undef TAP
-    Address out = ADDRESS(ys, (oy * ow + ox) * SIZE), add = ADDRESS(rs, (oy * ow + ox) * SIZE);
+    Address out = ADDRESS(ys, (oy * ow + ox) * BYTES), add = ADDRESS(rs, (oy * ow + ox) * BYTES);
     UNROLL for (int j = 0; j < CONV2D_ROWS; ++j) {
       if (CONV2D_WHOLE_H || oy + j * CONV2D_DILATION_H < oh) {
         UNROLL for (int p = 0; p < CONV2D_COLUMNS; p += CONV2D_STORED) {
           if (CONV2D_WHOLE_W || p == 0 || ox + p < ow) {
-            STORE(PLACE(out, p * SIZE), PLACE(add, p * SIZE), j * CONV2D_COLUMNS + p)
+            STORE(PLACE(out, p * BYTES), PLACE(add, p * BYTES), j * CONV2D_COLUMNS + p)
           }
         }
       }
-      MOVE(out, ow * (CONV2D_DILATION_H * SIZE));
-      MOVE(add, ow * (CONV2D_DILATION_H * SIZE));
+      MOVE(out, ow * (CONV2D_DILATION_H * BYTES));
+      MOVE(add, ow * (CONV2D_DILATION_H * BYTES));
     }
     return;
   }

@@ -42,9 +42,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
 
 //@shared divide

@@ -137,9 +137,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define PIXELS 4  // of a tile of conv2d_nhwc: beside 8 of them, operands would not fit in registers
 #define RUN CONV2D_RUN  // pixels of an item of conv2d_nhwc_depthwise
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
@@ -290,18 +291,20 @@ float4 load4(Address a, uint at, int carry) {
 float load1(Address a, uint at, int carry) { return (float)get1(a, at, carry); }
 //@end
 
+//@shared conv2d_memory
+float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
+
 float4 load4_from(__global const char* p, uint at) {
   const T4 v = *(__global const T4*)(p + at);
   return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
 }
-
-float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
 
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 #define WEIGHT_STEP (4 * CONV2D_LX * SIZE)
 

@@ -153,9 +153,6 @@
 #endif
 //@end
 
-#if CONV2D_ACC != 0 && !defined(CLAM_F16)
-#error "conv2d_product.cl: CONV2D_ACC 1 and 2 sum in half, and need CLAM_F16"
-#endif
 #if CONV2D_CHANNELS != 4 && (CONV2D_CHANNELS != 8 || CONV2D_VECTORS != 1)
 #error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
 #endif
@@ -175,9 +172,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define ACC CONV2D_ACC
 #define SPLIT CONV2D_SPLIT
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PARTS)))
@@ -317,6 +315,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0

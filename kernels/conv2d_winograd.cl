@@ -118,9 +118,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define FLOATS ((uint)sizeof(float))
 #define SPLIT CONV2D_SPLIT
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PLACES)))

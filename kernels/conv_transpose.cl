@@ -75,6 +75,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 #define GROUP __attribute__((reqd_work_group_size(CONVT_LX, CONVT_LY, 1)))

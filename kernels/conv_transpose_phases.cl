@@ -136,9 +136,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define SPLIT CONVT_SPLIT
 #define GROUP __attribute__((reqd_work_group_size(CONVT_LX, CONVT_LY, 1)))
 

@@ -176,18 +176,6 @@
 #endif
 //@end
 
-#if DENSE_ACC != 0 && !defined(CLAM_F16)
-#error "dense.cl: DENSE_ACC 1 and 2 sum in half, and need CLAM_F16"
-#endif
-#if DENSE_M0 == 5 && DENSE_ACC != 0
-#error "dense.cl: a tile of 5 rows has sums in float, DENSE_ACC 0"
-#endif
-#if DENSE_K0 == 16 && DENSE_ACC == 2
-#error "dense.cl: DENSE_K0 must be 4 or 8 where sums are half"
-#endif
-#if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY * DENSE_PARTS > 64
-#error "dense.cl: a group must have up to 64 work-items where they share k"
-#endif
 #if DENSE_LDX % 4 != 0 || DENSE_LDX2 % 4 != 0
 #error "dense.cl: DENSE_LDX and DENSE_LDX2 must be multiples of 4, so that vector loads are aligned"
 #endif
@@ -206,6 +194,8 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The names of the shared text.
@@ -227,7 +217,6 @@ typedef float4 T4;
 #define APART (ACC == 2 ? 4 : 4 * LX)   // columns from a vector of a tile to the next
 #define MAY_BE_EMPTY (SECOND && PARTS > 1)  // a part that has no k of one source
 
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(LX, LY, PARTS)))
 #define FLAT_GROUP __attribute__((reqd_work_group_size(LX, LY, 1)))
 
@@ -357,6 +346,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0
@@ -407,6 +400,13 @@ S4 load_t(__global const T4* p) {
 //@end
 
 //@shared sums
+#if ROWS == 5 && ACC != 0
+#error "a tile of 5 rows has sums in float, ACC 0"
+#endif
+#if K0 == 16 && ACC == 2
+#error "K0 must be 4 or 8 where sums are half"
+#endif
+
 // A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
@@ -745,6 +745,9 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
+
+// The elements from a matrix's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 //@end
 
 // ---- from the sum to the output ----
@@ -806,6 +809,10 @@ void finish_vector(float4 sum, int i, Tile tile, Output out) {
 //@end
 
 //@shared parts
+#if PARTS > 1 && LX * LY * PARTS > 64
+#error "a group must have up to 64 work-items where they share k"
+#endif
+
 #define SUMS (ROWS * VECTORS)
 #if PARTS == 1
 #define PARTIAL_SIZE 1
@@ -859,9 +866,6 @@ void sum_slowly(Lines x, int k, Lines x2, int k2, Lines w, int pairs, Tile tile,
   }
 }
 //@end
-
-// The elements from a matrix's start to the end of `rows` rows of `row` elements.
-int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
 // ---- the kernels ----
 

@@ -92,12 +92,13 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // Sums of long rows keep what rounding takes from them: nothing may be reordered.
 #pragma OPENCL FP_CONTRACT OFF
 
-#define SIZE ((uint)sizeof(T))
 // PoCL 3.1 mixes the items' arrays of two floats up; of three it does not.
 #define REGISTERS (LAYER_NORM_HELD == 2 ? 3 : LAYER_NORM_HELD)
 #define GROUP __attribute__((reqd_work_group_size(LAYER_NORM_LANES, LAYER_NORM_ROWS, 1)))
@@ -179,8 +180,12 @@ float scaled(float z) { return fma(CLAM_ACT_SCALE, CLAM_ACT_OF(z), CLAM_ACT_SHIF
 
 // ---- units: what a lane loads, computes and stores at a time ----
 
+//@shared total
+float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
+
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #if LAYER_NORM_UNIT == 4

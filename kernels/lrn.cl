@@ -67,9 +67,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define GROUP __attribute__((reqd_work_group_size(LRN_LX, LRN_LY, 1)))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.

@@ -45,6 +45,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 __constant float sizes[] = {MULTIBOX_PRIOR_SIZES};

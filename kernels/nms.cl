@@ -95,6 +95,7 @@
 #define GROUP __attribute__((reqd_work_group_size(NMS_WG, 1, 1)))
 #define SORT_GROUP __attribute__((reqd_work_group_size(NMS_SORT_WG, 1, 1)))
 
+//@shared storage
 #ifdef CLAM_F16
 typedef half T;
 #define LOAD(p, i) vload_half(i, p)
@@ -102,6 +103,7 @@ typedef half T;
 typedef float T;
 #define LOAD(p, i) (p)[i]
 #endif
+//@end
 
 #if NMS_GT
 #define REACHES(a, b) ((a) > (b))

@@ -133,9 +133,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+#define UNIT POOL2D_UNIT
 
 // Of numbers or of vectors. A comparison with NaN is false, so a NaN stays once it is there.
 #if POOL2D_MAX
@@ -168,9 +170,8 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
-//@end
 
-#if POOL2D_UNIT == 4
+#if UNIT == 4
 typedef float4 Unit;
 #define LOAD load4
 #define STORE store4
@@ -179,6 +180,7 @@ typedef float Unit;
 #define LOAD load1
 #define STORE store1
 #endif
+//@end
 
 // ---- from the elements to the output ----
 
@@ -192,26 +194,14 @@ float merge4(float4 v) {
 #endif
 }
 
-// `inside`: elements of the window that a mean divides by.
-Unit finish(Unit all, float scale, int inside) {
+// Of a number or a vector. `inside`: elements of the window that a mean divides by.
 #if POOL2D_MAX
-  return all;
+#define FINISH(all, inside) (all)
 #elif POOL2D_COUNT
-  return all / (float)inside;
+#define FINISH(all, inside) ((all) / (float)(inside))
 #else
-  return all * scale;
+#define FINISH(all, inside) ((all) * scale)
 #endif
-}
-
-float finish1(float all, float scale, int inside) {
-#if POOL2D_MAX
-  return all;
-#elif POOL2D_COUNT
-  return all / (float)inside;
-#else
-  return all * scale;
-#endif
-}
 
 // ---- whole maps ----
 
@@ -277,7 +267,7 @@ __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int ma
   const uint first = min(map, (uint)maps - 1) * n;
   const float own = merge_piece(x, first, n, lane);
   const float all = merge_lanes(own, partials, row, lane);
-  if (lane == 0 && map < (uint)maps) store1(finish1(all, scale, n), y, map * SIZE);
+  if (lane == 0 && map < (uint)maps) store1(FINISH(all, n), y, map * SIZE);
 }
 
 // Items side by side along the channels, lanes down the map.
@@ -311,7 +301,7 @@ __kernel CHANNEL_GROUP void pool2d_nhwc_global(__global const T* x, __global T* 
     merged = MERGE(merged, v);
   }
   if (lane == 0 && column < units) {
-    STORE(finish(merged, scale, n), y, (image * channels + at) * SIZE);
+    STORE(FINISH(merged, n), y, (image * channels + at) * SIZE);
   }
 }
 
@@ -392,7 +382,7 @@ __kernel WINDOW_GROUP void pool2d_run(__global const T* x, __global T* y, int h,
   for (int j = 0; j < POOL2D_RUN; ++j) {
     const int rows = count_taps(top + j * POOL2D_STRIDE, POOL2D_R, h, h_end);
     const uint at = ((map * oh + first_oy + j) * ow + ox) * SIZE;
-    if (first_oy + j < oh) store1(finish1(all[j], scale, rows * columns), y, at);
+    if (first_oy + j < oh) store1(FINISH(all[j], rows * columns), y, at);
   }
 }
 
@@ -444,7 +434,7 @@ __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int
   const uint at = ((map * h + max(top, 0)) * w + max(left, 0)) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * SIZE, SIZE);
   const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
-  STORE(finish(all, scale, taps), y, ((map * oh + oy) * ow + ox) * SIZE);
+  STORE(FINISH(all, taps), y, ((map * oh + oy) * ow + ox) * SIZE);
 }
 
 // POOL2D_UNIT channels of one output an item.
@@ -480,7 +470,7 @@ __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c
   const uint at = (((image * h + max(top, 0)) * w + max(left, 0)) * c + first) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * c * SIZE, c * SIZE);
   const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
-  STORE(finish(all, scale, taps), y, ((line * ow + ox) * c + first) * SIZE);
+  STORE(FINISH(all, taps), y, ((line * ow + ox) * c + first) * SIZE);
 }
 
 // ---- the trips of the loops of the compiled code, for predicted times ----

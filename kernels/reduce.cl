@@ -76,9 +76,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+#define UNIT REDUCE_UNIT
 #define LANES REDUCE_LANES
 #define ROW_GROUP __attribute__((reqd_work_group_size(LANES, REDUCE_ROWS, 1)))
 #define COLUMN_GROUP __attribute__((reqd_work_group_size(REDUCE_ROWS, LANES, 1)))
@@ -128,9 +130,8 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
-//@end
 
-#if REDUCE_UNIT == 4
+#if UNIT == 4
 typedef float4 Unit;
 #define LOAD load4
 #define STORE store4
@@ -139,6 +140,7 @@ typedef float Unit;
 #define LOAD load1
 #define STORE store1
 #endif
+//@end
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float merge4(float4 v) {

@@ -88,29 +88,40 @@
 //@end
 
 #define UNIT RESIZE_UNIT
-#if UNIT != 1 && UNIT != 2 && UNIT != 4
-#error "resize.cl: RESIZE_UNIT must be 1, 2 or 4"
-#endif
 
-// T is what is computed with, Bits are what is moved.
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+//@shared bits
+#ifdef CLAM_F16
 typedef ushort Bits;
 typedef ushort2 Bits2;
 typedef ushort4 Bits4;
-#define AS_T as_half
-#define AS_BITS as_ushort
 #else
-typedef float T;
 typedef uint Bits;
 typedef uint2 Bits2;
 typedef uint4 Bits4;
+#endif
+//@end
+
+#ifdef CLAM_F16
+#define AS_T as_half
+#define AS_BITS as_ushort
+#else
 #define AS_T as_float
 #define AS_BITS as_uint
 #endif
 
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(RESIZE_LX, RESIZE_LY, 1)))
 // PoCL 3.1 mixes the items' arrays of two elements up; of three it does not.
 #define UNITS (UNIT == 2 ? 3 : UNIT)

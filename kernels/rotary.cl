@@ -55,20 +55,31 @@
 #endif
 //@end
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
 typedef half4 T4;
-typedef ushort Bits;
-typedef ushort4 Bits4;
 #else
 typedef float T;
 typedef float4 T4;
-typedef uint Bits;
-typedef uint4 Bits4;
 #endif
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+//@shared bits
+#ifdef CLAM_F16
+typedef ushort Bits;
+typedef ushort2 Bits2;
+typedef ushort4 Bits4;
+#else
+typedef uint Bits;
+typedef uint2 Bits2;
+typedef uint4 Bits4;
+#endif
+//@end
+
 #define GROUP __attribute__((reqd_work_group_size(ROTARY_LX, ROTARY_LY, 1)))
 
 // ---- units: what an item loads, computes and stores at a time ----

@@ -71,9 +71,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define GROUP __attribute__((reqd_work_group_size(SCALE_SHIFT_LX, SCALE_SHIFT_LY, 1)))
 
 // ---- activations: SCALE_SHIFT_ACT is the name of one of these, or of a built-in ----

@@ -107,23 +107,36 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The operations are those of the text: scale * src - m must not become one fma.
 #pragma OPENCL FP_CONTRACT OFF
 
-#define SIZE ((uint)sizeof(T))
-#define LOG2_E 1.44269504f
-#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+#define NATIVE SOFTMAX_NATIVE
 // PoCL 3.1 mixes the items' arrays of two floats up; of three it does not.
 #define REGISTERS (SOFTMAX_HELD == 2 ? 3 : SOFTMAX_HELD)
 #define ROW_GROUP __attribute__((reqd_work_group_size(SOFTMAX_LANES, SOFTMAX_ROWS, 1)))
 #define COLUMN_GROUP __attribute__((reqd_work_group_size(SOFTMAX_ROWS, SOFTMAX_LANES, 1)))
 
+//@shared exponent
+#define LOG2_E 1.44269504f
+#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+
+#if NATIVE
+#define EXP2 native_exp2
+#else
+#define EXP2 exp2
+#endif
+//@end
+
+//@shared total
 float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // ---- units: what a lane loads, computes and stores at a time ----
 
@@ -157,12 +170,6 @@ void store(float v, __global T* p, uint at) { *(__global T*)((__global char*)p +
 
 float largest(float v) { return v; }
 float total(float v) { return v; }
-#endif
-
-#if SOFTMAX_NATIVE
-#define EXP2 native_exp2
-#else
-#define EXP2 exp2
 #endif
 
 // exp of differences from the maximum.

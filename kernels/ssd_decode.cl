@@ -55,9 +55,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define LANES 4  // work-items that share an anchor: their partial results are one float4
 #define LOG2_E 1.44269504f
 #define LOWEST (-3.402823466e+38f)  // below every score but -inf; -inf - -inf would be NaN

@@ -73,10 +73,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 #define WHOLE UNARY_WHOLE
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(UNARY_WG, 1, 1)))
 
 // ---- activations: UNARY_OP is the name of one of these, of one below, or of a built-in ----

@@ -62,9 +62,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define LANES 4  // work-items that share a row: their partial results are one float4
 #define NO_CLASS 0x7FFFFFFF
 
