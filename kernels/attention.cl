@@ -53,17 +53,36 @@
 //@define ATT_CAUSAL  0 {0,1}               query i sees keys 0 to i alone
 //@define ATT_NATIVE  0 {0,1}               native_exp2 for exp2
 
+//@shared options
 #ifndef ATT_ACC
 #define ATT_ACC 0
+#endif
+#if ATT_ACC != 0 && ATT_ACC != 1
+#error "attention.cl: ATT_ACC must be one of 0, 1"
 #endif
 #ifndef ATT_ROWS
 #define ATT_ROWS 4
 #endif
+#if ATT_ROWS != 1 && ATT_ROWS != 2 && ATT_ROWS != 4 && \
+    ATT_ROWS != 6
+#error "attention.cl: ATT_ROWS must be one of 1, 2, 4, 6"
+#endif
 #ifndef ATT_TILES
 #define ATT_TILES 4
 #endif
+#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
+#error "attention.cl: ATT_TILES must be one of 1, 2, 4"
+#endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
+#endif
+#if ATT_LANES != 4 && ATT_LANES != 8 && ATT_LANES != 12 && \
+    ATT_LANES != 16 && ATT_LANES != 20 && ATT_LANES != 24 && \
+    ATT_LANES != 28 && ATT_LANES != 32 && ATT_LANES != 36 && \
+    ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
+    ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
+    ATT_LANES != 64
+#error "attention.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
 #endif
 #ifndef ATT_PIECES
 #define ATT_PIECES 1
@@ -74,8 +93,14 @@
 #ifndef ATT_SPLIT
 #define ATT_SPLIT 0
 #endif
+#if ATT_SPLIT != 0 && ATT_SPLIT != 1
+#error "attention.cl: ATT_SPLIT must be one of 0, 1"
+#endif
 #ifndef ATT_WHOLE
 #define ATT_WHOLE 0
+#endif
+#if ATT_WHOLE != 0 && ATT_WHOLE != 1
+#error "attention.cl: ATT_WHOLE must be one of 0, 1"
 #endif
 #ifndef ATT_LDQ
 #define ATT_LDQ 0
@@ -89,28 +114,23 @@
 #ifndef ATT_MASK
 #define ATT_MASK 0
 #endif
+#if ATT_MASK != 0 && ATT_MASK != 1
+#error "attention.cl: ATT_MASK must be one of 0, 1"
+#endif
 #ifndef ATT_CAUSAL
 #define ATT_CAUSAL 0
+#endif
+#if ATT_CAUSAL != 0 && ATT_CAUSAL != 1
+#error "attention.cl: ATT_CAUSAL must be one of 0, 1"
 #endif
 #ifndef ATT_NATIVE
 #define ATT_NATIVE 0
 #endif
+#if ATT_NATIVE != 0 && ATT_NATIVE != 1
+#error "attention.cl: ATT_NATIVE must be one of 0, 1"
+#endif
+//@end
 
-#if ATT_ACC != 0 && ATT_ACC != 1
-#error "attention.cl: ATT_ACC must be 0 or 1"
-#endif
-#if ATT_ACC == 1 && !defined(CLAM_F16)
-#error "attention.cl: ATT_ACC 1 sums in half, and needs CLAM_F16"
-#endif
-#if ATT_ROWS != 1 && ATT_ROWS != 2 && ATT_ROWS != 4 && ATT_ROWS != 6
-#error "attention.cl: ATT_ROWS must be 1, 2, 4 or 6"
-#endif
-#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention.cl: ATT_TILES must be 1, 2 or 4"
-#endif
-#if ATT_LANES < 4 || ATT_LANES > 64 || ATT_LANES % 4 != 0
-#error "attention.cl: ATT_LANES must be a multiple of 4 up to 64"
-#endif
 #if ATT_ROWS > ATT_LANES
 #error "attention.cl: ATT_LANES must be at least ATT_ROWS: a lane agrees on the maximum of a row"
 #endif
@@ -130,6 +150,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The operations are those of the text: x - m must not become a part of one fma.
@@ -141,21 +163,26 @@ typedef float4 T4;
 #define ACC ATT_ACC
 #define SPLIT ATT_SPLIT
 
-#define SIZE ((uint)sizeof(T))
-#define LOG2_E 1.44269504f
-#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+#define NATIVE ATT_NATIVE
 #define GROUP __attribute__((reqd_work_group_size(TILES, LANES, 1)))
 
-#if ATT_NATIVE
+//@shared exponent
+#define LOG2_E 1.44269504f
+#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+
+#if NATIVE
 #define EXP2 native_exp2
 #else
 #define EXP2 exp2
 #endif
+//@end
 
+//@shared total
 float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // ---- memory: a 64-bit base and an unsigned byte offset cost Mali compilers the least ----
 
@@ -208,6 +235,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0

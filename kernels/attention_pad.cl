@@ -9,19 +9,25 @@
 //@define ATT_TILES   4 {1,2,4}             vectors of a row in a group
 //@define ATT_LANES   16 {4,8,12,16,20,24,28,32,36,40,44,48,52,56,60,64}  rows of a group
 
+//@shared options
 #ifndef ATT_TILES
 #define ATT_TILES 4
+#endif
+#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
+#error "attention_pad.cl: ATT_TILES must be one of 1, 2, 4"
 #endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
 #endif
-
-#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention_pad.cl: ATT_TILES must be 1, 2 or 4"
+#if ATT_LANES != 4 && ATT_LANES != 8 && ATT_LANES != 12 && \
+    ATT_LANES != 16 && ATT_LANES != 20 && ATT_LANES != 24 && \
+    ATT_LANES != 28 && ATT_LANES != 32 && ATT_LANES != 36 && \
+    ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
+    ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
+    ATT_LANES != 64
+#error "attention_pad.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
 #endif
-#if ATT_LANES < 4 || ATT_LANES > 64 || ATT_LANES % 4 != 0
-#error "attention_pad.cl: ATT_LANES must be a multiple of 4 up to 64"
-#endif
+//@end
 
 //@shared element
 #ifdef CLAM_F16
@@ -32,6 +38,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 #define GROUP __attribute__((reqd_work_group_size(ATT_TILES, ATT_LANES, 1)))

@@ -13,11 +13,23 @@
 //@define ATT_CAUSAL  0 {0,1}               query i sees keys 0 to i alone
 //@define ATT_NATIVE  0 {0,1}               native_exp2 for exp2
 
+//@shared options
 #ifndef ATT_TILES
 #define ATT_TILES 4
 #endif
+#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
+#error "attention_plain.cl: ATT_TILES must be one of 1, 2, 4"
+#endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
+#endif
+#if ATT_LANES != 4 && ATT_LANES != 8 && ATT_LANES != 12 && \
+    ATT_LANES != 16 && ATT_LANES != 20 && ATT_LANES != 24 && \
+    ATT_LANES != 28 && ATT_LANES != 32 && ATT_LANES != 36 && \
+    ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
+    ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
+    ATT_LANES != 64
+#error "attention_plain.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
 #endif
 #ifndef ATT_PIECES
 #define ATT_PIECES 1
@@ -28,42 +40,56 @@
 #ifndef ATT_MASK
 #define ATT_MASK 0
 #endif
+#if ATT_MASK != 0 && ATT_MASK != 1
+#error "attention_plain.cl: ATT_MASK must be one of 0, 1"
+#endif
 #ifndef ATT_CAUSAL
 #define ATT_CAUSAL 0
+#endif
+#if ATT_CAUSAL != 0 && ATT_CAUSAL != 1
+#error "attention_plain.cl: ATT_CAUSAL must be one of 0, 1"
 #endif
 #ifndef ATT_NATIVE
 #define ATT_NATIVE 0
 #endif
+#if ATT_NATIVE != 0 && ATT_NATIVE != 1
+#error "attention_plain.cl: ATT_NATIVE must be one of 0, 1"
+#endif
+//@end
 
-#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention_plain.cl: ATT_TILES must be 1, 2 or 4"
-#endif
-#if ATT_LANES < 4 || ATT_LANES > 64 || ATT_LANES % 4 != 0
-#error "attention_plain.cl: ATT_LANES must be a multiple of 4 up to 64"
-#endif
 #if ATT_PIECES < 1 || ATT_SHARE < 1
 #error "attention_plain.cl: ATT_PIECES and ATT_SHARE must be at least 1"
 #endif
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half4 T4;
 #else
 typedef float T;
+typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
 
 // The operations are those of the text: x - m must not become a part of one fma.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define GROUP __attribute__((reqd_work_group_size(ATT_TILES, ATT_LANES, 1)))
+#define NATIVE ATT_NATIVE
+
+//@shared exponent
 #define LOG2_E 1.44269504f
 #define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
 
-#if ATT_NATIVE
+#if NATIVE
 #define EXP2 native_exp2
 #else
 #define EXP2 exp2
 #endif
+//@end
 
 //@shared attention_one
 // ---- slowly: one query by scalar loads, any strides ----

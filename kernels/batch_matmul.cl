@@ -58,35 +58,70 @@
 //@define BMM_RESIDUAL 0 {0,1}                      r is added
 //@define BMM_ACT      none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef BMM_ACC
 #define BMM_ACC 0
+#endif
+#if BMM_ACC != 0 && BMM_ACC != 1 && BMM_ACC != 2
+#error "batch_matmul.cl: BMM_ACC must be one of 0, 1, 2"
 #endif
 #ifndef BMM_M0
 #define BMM_M0 4
 #endif
+#if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && \
+    BMM_M0 != 5 && BMM_M0 != 6 && BMM_M0 != 8
+#error "batch_matmul.cl: BMM_M0 must be one of 1, 2, 4, 5, 6, 8"
+#endif
 #ifndef BMM_N0
 #define BMM_N0 4
+#endif
+#if BMM_N0 != 4 && BMM_N0 != 8
+#error "batch_matmul.cl: BMM_N0 must be one of 4, 8"
 #endif
 #ifndef BMM_K0
 #define BMM_K0 4
 #endif
+#if BMM_K0 != 4 && BMM_K0 != 8 && BMM_K0 != 16
+#error "batch_matmul.cl: BMM_K0 must be one of 4, 8, 16"
+#endif
 #ifndef BMM_LX
 #define BMM_LX 16
+#endif
+#if BMM_LX != 1 && BMM_LX != 2 && BMM_LX != 4 && \
+    BMM_LX != 8 && BMM_LX != 16
+#error "batch_matmul.cl: BMM_LX must be one of 1, 2, 4, 8, 16"
 #endif
 #ifndef BMM_LY
 #define BMM_LY 4
 #endif
+#if BMM_LY != 1 && BMM_LY != 2 && BMM_LY != 4 && \
+    BMM_LY != 8 && BMM_LY != 16 && BMM_LY != 32 && \
+    BMM_LY != 64 && BMM_LY != 128 && BMM_LY != 256
+#error "batch_matmul.cl: BMM_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef BMM_PARTS
 #define BMM_PARTS 1
+#endif
+#if BMM_PARTS != 1 && BMM_PARTS != 2 && BMM_PARTS != 4
+#error "batch_matmul.cl: BMM_PARTS must be one of 1, 2, 4"
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
 #endif
+#if BMM_SPLIT != 0 && BMM_SPLIT != 1
+#error "batch_matmul.cl: BMM_SPLIT must be one of 0, 1"
+#endif
 #ifndef BMM_WHOLE
 #define BMM_WHOLE 0
 #endif
+#if BMM_WHOLE != 0 && BMM_WHOLE != 1
+#error "batch_matmul.cl: BMM_WHOLE must be one of 0, 1"
+#endif
 #ifndef BMM_K2
 #define BMM_K2 0
+#endif
+#if BMM_K2 != 0 && BMM_K2 != 1
+#error "batch_matmul.cl: BMM_K2 must be one of 0, 1"
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -100,60 +135,37 @@
 #ifndef BMM_MASK
 #define BMM_MASK 0
 #endif
+#if BMM_MASK != 0 && BMM_MASK != 1
+#error "batch_matmul.cl: BMM_MASK must be one of 0, 1"
+#endif
 #ifndef BMM_RESIDUAL
 #define BMM_RESIDUAL 0
+#endif
+#if BMM_RESIDUAL != 0 && BMM_RESIDUAL != 1
+#error "batch_matmul.cl: BMM_RESIDUAL must be one of 0, 1"
 #endif
 #ifndef BMM_ACT
 #define BMM_ACT none
 #endif
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
 
-#if BMM_ACC < 0 || BMM_ACC > 2
-#error "batch_matmul.cl: BMM_ACC must be 0, 1 or 2"
-#endif
-#if BMM_ACC != 0 && !defined(CLAM_F16)
-#error "batch_matmul.cl: BMM_ACC 1 and 2 sum in half, and need CLAM_F16"
-#endif
-#if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && BMM_M0 != 5 && BMM_M0 != 6 && BMM_M0 != 8
-#error "batch_matmul.cl: BMM_M0 must be 1, 2, 4, 5, 6 or 8"
-#endif
-#if BMM_M0 == 5 && BMM_ACC != 0
-#error "batch_matmul.cl: a tile of 5 rows has sums in float, BMM_ACC 0"
-#endif
-#if BMM_N0 != 4 && BMM_N0 != 8
-#error "batch_matmul.cl: BMM_N0 must be 4 or 8"
-#endif
-#if BMM_K0 != 4 && BMM_K0 != 8 && BMM_K0 != 16
-#error "batch_matmul.cl: BMM_K0 must be 4, 8 or 16"
-#endif
-#if BMM_K0 == 16 && BMM_ACC == 2
-#error "batch_matmul.cl: BMM_K0 must be 4 or 8 where sums are half"
-#endif
-#if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
-#error "batch_matmul.cl: BMM_LX must be a power of two up to 16"
-#endif
-#if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
-#error "batch_matmul.cl: BMM_LY must be a power of two up to 256"
-#endif
-#if BMM_PARTS != 1 && BMM_PARTS != 2 && BMM_PARTS != 4
-#error "batch_matmul.cl: BMM_PARTS must be 1, 2 or 4"
-#endif
-#if BMM_PARTS > 1 && BMM_LX * BMM_LY * BMM_PARTS > 64
-#error "batch_matmul.cl: BMM_LX * BMM_LY * BMM_PARTS must be up to 64 where items share k"
-#endif
-#if BMM_SPLIT != 0 && BMM_SPLIT != 1
-#error "batch_matmul.cl: BMM_SPLIT must be 0 or 1"
-#endif
-#if BMM_K2 != 0 && BMM_K2 != 1
-#error "batch_matmul.cl: BMM_K2 must be 0 or 1"
-#endif
 #if BMM_LDA % 4 != 0 || BMM_LDA2 % 4 != 0 || BMM_LDB % 4 != 0
 #error "batch_matmul.cl: BMM_LDA, LDA2 and LDB must be multiples of 4, for aligned vector loads"
-#endif
-#if BMM_MASK != 0 && BMM_MASK != 1
-#error "batch_matmul.cl: BMM_MASK must be 0 or 1"
-#endif
-#if BMM_WHOLE != 0 && BMM_WHOLE != 1
-#error "batch_matmul.cl: BMM_WHOLE must be 0 or 1"
 #endif
 
 //@shared element2
@@ -167,6 +179,8 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The names of the shared text.
@@ -187,7 +201,6 @@ typedef float4 T4;
 #define APART (4 * LX)                      // columns from a vector of a tile to the next
 #define MAY_BE_EMPTY (SECOND && PARTS > 1)  // a part that has no k of one source
 
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(LX, LY, PARTS)))
 #define FLAT_GROUP __attribute__((reqd_work_group_size(LX, LY, 1)))
 
@@ -199,21 +212,6 @@ typedef float4 T4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 
@@ -332,6 +330,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0
@@ -382,6 +384,13 @@ S4 load_t(__global const T4* p) {
 //@end
 
 //@shared sums
+#if ROWS == 5 && ACC != 0
+#error "a tile of 5 rows has sums in float, ACC 0"
+#endif
+#if K0 == 16 && ACC == 2
+#error "K0 must be 4 or 8 where sums are half"
+#endif
+
 // A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
@@ -718,6 +727,9 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
+
+// The elements from a matrix's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 //@end
 
 // ---- from the sum to the output ----
@@ -779,6 +791,10 @@ void finish_vector(float4 sum, int i, Tile tile, Output out) {
 //@end
 
 //@shared parts
+#if PARTS > 1 && LX * LY * PARTS > 64
+#error "a group must have up to 64 work-items where they share k"
+#endif
+
 #define SUMS (ROWS * VECTORS)
 #if PARTS == 1
 #define PARTIAL_SIZE 1
@@ -835,12 +851,14 @@ void sum_slowly(Lines x, int k, Lines x2, int k2, Lines w, int pairs, Tile tile,
 
 // ---- the kernels ----
 
+//@shared rows_again
 // The rows of a tile again. For Mesa's register allocator: written so that a compiler does not keep
 // the first ones in registers through the loop over k.
 void own_rows_again(Tile* tile, int own_row, int m) {
   tile->row = m - max(m - own_row, ROWS);
   tile->above = own_row - tile->row;
 }
+//@end
 
 // The same for the columns of a vector, which end at the last of n or before. Where n < 4, those
 // past it are read, but not stored.
@@ -852,9 +870,6 @@ void own_columns_again(Tile* tile, int own_col, int n) {
 // What becomes of the sums of nt and nn. Where it stands is chosen for Mesa's register allocator. A
 // place in c that is known before the loop over k is kept in a register through it.
 #define OUTPUT {mask, r, c, n, ldm, ldr, ldc, item * stridem, offr, offc + item * stridec, scale}
-
-// The elements from a stack's start to the end of `rows` rows of `row` elements.
-int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
 #if VECTORS == 1
 // One work-item a tile, or BMM_PARTS of them; a in rows along k, b in rows along k.

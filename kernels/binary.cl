@@ -26,31 +26,52 @@
 //@define BINARY_B      1 {0,1}                   step of b along n0
 //@define BINARY_WHOLE  0 {0,1}                   1: n0 is a multiple of 4, nothing is left
 
+//@shared options
 #ifndef BINARY_OP
 #define BINARY_OP sum
 #endif
 #ifndef BINARY_X
 #define BINARY_X 64
 #endif
+#if BINARY_X != 1 && BINARY_X != 2 && BINARY_X != 4 && \
+    BINARY_X != 8 && BINARY_X != 16 && BINARY_X != 32 && \
+    BINARY_X != 64 && BINARY_X != 128 && BINARY_X != 256
+#error "binary.cl: BINARY_X must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef BINARY_Y
 #define BINARY_Y 1
+#endif
+#if BINARY_Y != 1 && BINARY_Y != 2 && BINARY_Y != 4 && \
+    BINARY_Y != 8 && BINARY_Y != 16 && BINARY_Y != 32 && \
+    BINARY_Y != 64 && BINARY_Y != 128 && BINARY_Y != 256
+#error "binary.cl: BINARY_Y must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef BINARY_RANK
 #define BINARY_RANK 4
 #endif
+#if BINARY_RANK != 1 && BINARY_RANK != 2 && BINARY_RANK != 3 && \
+    BINARY_RANK != 4
+#error "binary.cl: BINARY_RANK must be one of 1, 2, 3, 4"
+#endif
 #ifndef BINARY_A
 #define BINARY_A 1
+#endif
+#if BINARY_A != 0 && BINARY_A != 1
+#error "binary.cl: BINARY_A must be one of 0, 1"
 #endif
 #ifndef BINARY_B
 #define BINARY_B 1
 #endif
+#if BINARY_B != 0 && BINARY_B != 1
+#error "binary.cl: BINARY_B must be one of 0, 1"
+#endif
 #ifndef BINARY_WHOLE
 #define BINARY_WHOLE 0
 #endif
-
-#if BINARY_RANK < 1 || BINARY_RANK > 4
-#error "binary.cl: BINARY_RANK must be 1 to 4"
+#if BINARY_WHOLE != 0 && BINARY_WHOLE != 1
+#error "binary.cl: BINARY_WHOLE must be one of 0, 1"
 #endif
+//@end
 
 //@shared element
 #ifdef CLAM_F16
@@ -61,10 +82,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 #define WHOLE BINARY_WHOLE
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(BINARY_X, BINARY_Y, 1)))
 
 // ---- operations: BINARY_OP is the name of one of these ----

@@ -16,15 +16,31 @@
 //@define CONCAT_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define CONCAT_LY    4 {1,2,4,8,16,32,64,128,256}   and rows
 
+//@shared options
 #ifndef CONCAT_UNIT
 #define CONCAT_UNIT 1
+#endif
+#if CONCAT_UNIT != 1 && CONCAT_UNIT != 2 && CONCAT_UNIT != 4 && \
+    CONCAT_UNIT != 8
+#error "concat.cl: CONCAT_UNIT must be one of 1, 2, 4, 8"
 #endif
 #ifndef CONCAT_LX
 #define CONCAT_LX 16
 #endif
+#if CONCAT_LX != 1 && CONCAT_LX != 2 && CONCAT_LX != 4 && \
+    CONCAT_LX != 8 && CONCAT_LX != 16 && CONCAT_LX != 32 && \
+    CONCAT_LX != 64 && CONCAT_LX != 128 && CONCAT_LX != 256
+#error "concat.cl: CONCAT_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef CONCAT_LY
 #define CONCAT_LY 4
 #endif
+#if CONCAT_LY != 1 && CONCAT_LY != 2 && CONCAT_LY != 4 && \
+    CONCAT_LY != 8 && CONCAT_LY != 16 && CONCAT_LY != 32 && \
+    CONCAT_LY != 64 && CONCAT_LY != 128 && CONCAT_LY != 256
+#error "concat.cl: CONCAT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT CONCAT_UNIT
 
@@ -39,10 +55,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -56,13 +70,13 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
 #define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))
+//@end
 
 // ---- kernels ----
 

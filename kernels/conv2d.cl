@@ -19,50 +19,37 @@
 //@define CONV2D_RESIDUAL  0 {0,1}                       r is added
 //@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
+#endif
+#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
+    CONV2D_LX != 8 && CONV2D_LX != 16
+#error "conv2d.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 4
 #endif
+#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
+    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
+    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
+#error "conv2d.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
+#endif
+#if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
+#error "conv2d.cl: CONV2D_BIAS must be one of 0, 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
+#if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
+#error "conv2d.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none
 #endif
-
-#if CONV2D_LX < 1 || CONV2D_LX > 16 || CONV2D_LX & (CONV2D_LX - 1)
-#error "conv2d.cl: CONV2D_LX must be a power of two up to 16"
-#endif
-#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
-#error "conv2d.cl: CONV2D_LY must be a power of two up to 256"
-#endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
-#endif
-//@end
-
-#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
-
-// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -78,6 +65,31 @@ typedef float4 T4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+
+// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 

@@ -51,6 +51,7 @@
 //@define CONV2D_RESIDUAL    0 {0,1}          r is added
 //@define CONV2D_ACT         none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef CONV2D_LX
 #define CONV2D_LX 8
 #endif
@@ -60,20 +61,42 @@
 #ifndef CONV2D_ROWS
 #define CONV2D_ROWS 4
 #endif
+#if CONV2D_ROWS != 1 && CONV2D_ROWS != 2 && CONV2D_ROWS != 3 && \
+    CONV2D_ROWS != 4
+#error "conv2d_depthwise.cl: CONV2D_ROWS must be one of 1, 2, 3, 4"
+#endif
 #ifndef CONV2D_COLUMNS
 #define CONV2D_COLUMNS 4
 #endif
 #ifndef CONV2D_R
 #define CONV2D_R 3
 #endif
+#if CONV2D_R != 1 && CONV2D_R != 2 && CONV2D_R != 3 && \
+    CONV2D_R != 4 && CONV2D_R != 5 && CONV2D_R != 6 && \
+    CONV2D_R != 7
+#error "conv2d_depthwise.cl: CONV2D_R must be one of 1, 2, 3, 4, 5, 6, 7"
+#endif
 #ifndef CONV2D_S
 #define CONV2D_S 3
+#endif
+#if CONV2D_S != 1 && CONV2D_S != 2 && CONV2D_S != 3 && \
+    CONV2D_S != 4 && CONV2D_S != 5 && CONV2D_S != 6 && \
+    CONV2D_S != 7
+#error "conv2d_depthwise.cl: CONV2D_S must be one of 1, 2, 3, 4, 5, 6, 7"
 #endif
 #ifndef CONV2D_STRIDE_H
 #define CONV2D_STRIDE_H 1
 #endif
+#if CONV2D_STRIDE_H != 1 && CONV2D_STRIDE_H != 2 && CONV2D_STRIDE_H != 3 && \
+    CONV2D_STRIDE_H != 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_H must be one of 1, 2, 3, 4"
+#endif
 #ifndef CONV2D_STRIDE_W
 #define CONV2D_STRIDE_W 1
+#endif
+#if CONV2D_STRIDE_W != 1 && CONV2D_STRIDE_W != 2 && CONV2D_STRIDE_W != 3 && \
+    CONV2D_STRIDE_W != 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_W must be one of 1, 2, 3, 4"
 #endif
 #ifndef CONV2D_DILATION_H
 #define CONV2D_DILATION_H 1
@@ -99,92 +122,60 @@
 #ifndef CONV2D_VECTOR
 #define CONV2D_VECTOR 1
 #endif
+#if CONV2D_VECTOR != 1 && CONV2D_VECTOR != 2 && CONV2D_VECTOR != 4
+#error "conv2d_depthwise.cl: CONV2D_VECTOR must be one of 1, 2, 4"
+#endif
 #ifndef CONV2D_STORED
 #define CONV2D_STORED 1
+#endif
+#if CONV2D_STORED != 1 && CONV2D_STORED != 2 && CONV2D_STORED != 4
+#error "conv2d_depthwise.cl: CONV2D_STORED must be one of 1, 2, 4"
 #endif
 #ifndef CONV2D_WHOLE_H
 #define CONV2D_WHOLE_H 0
 #endif
+#if CONV2D_WHOLE_H != 0 && CONV2D_WHOLE_H != 1
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_H must be one of 0, 1"
+#endif
 #ifndef CONV2D_WHOLE_W
 #define CONV2D_WHOLE_W 0
+#endif
+#if CONV2D_WHOLE_W != 0 && CONV2D_WHOLE_W != 1
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_W must be one of 0, 1"
 #endif
 #ifndef CONV2D_ONE
 #define CONV2D_ONE 0
 #endif
+#if CONV2D_ONE != 0 && CONV2D_ONE != 1
+#error "conv2d_depthwise.cl: CONV2D_ONE must be one of 0, 1"
+#endif
 #ifndef CONV2D_CHUNK
 #define CONV2D_CHUNK 0
+#endif
+#if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 1
+#error "conv2d_depthwise.cl: CONV2D_CHUNK must be one of 0, 1"
 #endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
 #endif
+#if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
+#error "conv2d_depthwise.cl: CONV2D_SPLIT must be one of 0, 1"
+#endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
+#endif
+#if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
+#error "conv2d_depthwise.cl: CONV2D_BIAS must be one of 0, 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
+#if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
+#error "conv2d_depthwise.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none
 #endif
-
-#if CONV2D_ROWS < 1 || CONV2D_ROWS > 4 || CONV2D_COLUMNS < 1 || CONV2D_COLUMNS > 16
-#error "conv2d_depthwise.cl: CONV2D_ROWS must be 1 to 4, and CONV2D_COLUMNS 1 to 16"
-#endif
-#if CONV2D_R < 1 || CONV2D_R > 7 || CONV2D_S < 1 || CONV2D_S > 7
-#error "conv2d_depthwise.cl: CONV2D_R and CONV2D_S must be 1 to 7"
-#endif
-#if CONV2D_STRIDE_H < 1 || CONV2D_STRIDE_H > 4 || CONV2D_STRIDE_W < 1 || CONV2D_STRIDE_W > 4
-#error "conv2d_depthwise.cl: CONV2D_STRIDE_H and CONV2D_STRIDE_W must be 1 to 4"
-#endif
-#if CONV2D_LX * CONV2D_LY > 256
-#error "conv2d_depthwise.cl: a group has at most 256 work-items"
-#endif
-#if CONV2D_CHUNK && !defined(CLAM_F16)
-#error "conv2d_depthwise.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
-#endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
-#endif
-//@end
-
-#ifdef CLAM_F16
-typedef half2 T2;
-#else
-typedef float2 T2;
-#endif
-
-// Of sums and packed weights.
-#if CONV2D_CHUNK
-typedef half S;
-typedef half4 S4;
-#else
-typedef float S;
-typedef float4 S4;
-#endif
-
-#define SIZE ((int)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
-#define UNROLL __attribute__((opencl_unroll_hint))
-#define TAPS (CONV2D_R * CONV2D_S)
-#define VECTORS (TAPS / 4 + 1)  // of the weights of a channel; the last element marks it
-#define PACKED (4 * VECTORS)
-#define PIXELS (CONV2D_ROWS * CONV2D_COLUMNS)
-
-// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -200,6 +191,58 @@ typedef float4 S4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+#if CONV2D_ROWS < 1 || CONV2D_ROWS > 4 || CONV2D_COLUMNS < 1 || CONV2D_COLUMNS > 16
+#error "conv2d_depthwise.cl: CONV2D_ROWS must be 1 to 4, and CONV2D_COLUMNS 1 to 16"
+#endif
+#if CONV2D_LX * CONV2D_LY > 256
+#error "conv2d_depthwise.cl: a group has at most 256 work-items"
+#endif
+#if CONV2D_CHUNK && !defined(CLAM_F16)
+#error "conv2d_depthwise.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
+#endif
+
+//@shared element2
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half2 T2;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float2 T2;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+// Of sums and packed weights.
+#if CONV2D_CHUNK
+typedef half S;
+typedef half4 S4;
+#else
+typedef float S;
+typedef float4 S4;
+#endif
+
+#define BYTES ((int)sizeof(T))  // a column left of x has a negative place
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+#define UNROLL __attribute__((opencl_unroll_hint))
+#define TAPS (CONV2D_R * CONV2D_S)
+#define VECTORS (TAPS / 4 + 1)  // of the weights of a channel; the last element marks it
+#define PACKED (4 * VECTORS)
+#define PIXELS (CONV2D_ROWS * CONV2D_COLUMNS)
+
+// ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 
@@ -418,14 +461,14 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
   const int ix = ox * CONV2D_STRIDE_W - CONV2D_LEFT, iy = oy * CONV2D_STRIDE_H - CONV2D_TOP;
   const int plane = n * k + channel;
   const int from = n * (k / CONV2D_MULTIPLE) + channel / CONV2D_MULTIPLE;  // of x
-  const uint map = h * w * SIZE, map_y = oh * ow * SIZE;
+  const uint map = h * w * BYTES, map_y = oh * ow * BYTES;
   __global const char* xs = (__global const char*)x + from * map;
   __global const char* ws = (__global const char*)wp + channel * (uint)(PACKED * sizeof(S));
   __global char* ys = (__global char*)y + plane * map_y;
   int at[PIECES], inside[PIECES];
   UNROLL for (int i = 0; i < PIECES; ++i) {
     inside[i] = !MAY_LEAVE(i) || (uint)(ix + COLUMN(i)) <= (uint)(w - CONV2D_VECTOR);
-    at[i] = inside[i] ? COLUMN(i) * SIZE : -ix * SIZE;
+    at[i] = inside[i] ? COLUMN(i) * BYTES : -ix * BYTES;
   }
   // Else 0, which no compiler can know: Mesa's leave sums of -0 as they are where they can.
   const float bias = CONV2D_BIAS ? (float)b[(uint)channel] : as_float(k >> 31);
@@ -434,7 +477,7 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
                       ends_above(ys, map_y) | (CONV2D_RESIDUAL && ends_above(rs, map_y)) |
                       (((__global const S*)ws)[PACKED - 1] != (S)0);
   if (!careful) {
-    Address row = ADDRESS(xs, (iy * w + ix) * SIZE);
+    Address row = ADDRESS(xs, (iy * w + ix) * BYTES);
     const Address weights = ADDRESS(ws, 0);
     S sum[PIXELS], f[PACKED];
     UNROLL for (int i = 0; i < PIXELS; ++i) sum[i] = (S)0;
@@ -455,7 +498,7 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
         f[4 * j] = v.x, f[4 * j + 1] = v.y, f[4 * j + 2] = v.z, f[4 * j + 3] = v.w;               \
       }                                                                                           \
     }                                                                                             \
-    if ((i) > 0) MOVE(row, w * (CONV2D_DILATION_H * SIZE));                                       \
+    if ((i) > 0) MOVE(row, w * (CONV2D_DILATION_H * BYTES));                                       \
     if (((i) * CONV2D_DILATION_H >= CONV2D_TOP && (i) < CONV2D_BELOW) ||                          \
         (uint)(iy + (i) * CONV2D_DILATION_H) < (uint)h) {                                         \
       S in[PIECES * CONV2D_VECTOR];                                                               \
@@ -473,17 +516,17 @@ __kernel GROUP void conv2d_depthwise(__global const T* x, __global const S* wp,
     ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15) ROW(16) ROW(17) ROW(18)
 #undef ROW
 #undef TAP
-    Address out = ADDRESS(ys, (oy * ow + ox) * SIZE), add = ADDRESS(rs, (oy * ow + ox) * SIZE);
+    Address out = ADDRESS(ys, (oy * ow + ox) * BYTES), add = ADDRESS(rs, (oy * ow + ox) * BYTES);
     UNROLL for (int j = 0; j < CONV2D_ROWS; ++j) {
       if (CONV2D_WHOLE_H || oy + j * CONV2D_DILATION_H < oh) {
         UNROLL for (int p = 0; p < CONV2D_COLUMNS; p += CONV2D_STORED) {
           if (CONV2D_WHOLE_W || p == 0 || ox + p < ow) {
-            STORE(PLACE(out, p * SIZE), PLACE(add, p * SIZE), j * CONV2D_COLUMNS + p)
+            STORE(PLACE(out, p * BYTES), PLACE(add, p * BYTES), j * CONV2D_COLUMNS + p)
           }
         }
       }
-      MOVE(out, ow * (CONV2D_DILATION_H * SIZE));
-      MOVE(add, ow * (CONV2D_DILATION_H * SIZE));
+      MOVE(out, ow * (CONV2D_DILATION_H * BYTES));
+      MOVE(add, ow * (CONV2D_DILATION_H * BYTES));
     }
     return;
   }

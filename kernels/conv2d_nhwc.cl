@@ -43,17 +43,34 @@
 //@define CONV2D_RESIDUAL  0 {0,1}                       r is added
 //@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
+#endif
+#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
+    CONV2D_LX != 8 && CONV2D_LX != 16
+#error "conv2d_nhwc.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 4
 #endif
+#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
+    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
+    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
+#error "conv2d_nhwc.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef CONV2D_STRIDE
 #define CONV2D_STRIDE 1
 #endif
+#if CONV2D_STRIDE != 1 && CONV2D_STRIDE != 2
+#error "conv2d_nhwc.cl: CONV2D_STRIDE must be one of 1, 2"
+#endif
 #ifndef CONV2D_CHUNK
 #define CONV2D_CHUNK 0
+#endif
+#if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 4 && CONV2D_CHUNK != 8 && \
+    CONV2D_CHUNK != 16 && CONV2D_CHUNK != 32
+#error "conv2d_nhwc.cl: CONV2D_CHUNK must be one of 0, 4, 8, 16, 32"
 #endif
 #ifndef CONV2D_PIXEL
 #define CONV2D_PIXEL 0
@@ -61,37 +78,49 @@
 #ifndef CONV2D_RUN
 #define CONV2D_RUN 8
 #endif
+#if CONV2D_RUN != 4 && CONV2D_RUN != 8
+#error "conv2d_nhwc.cl: CONV2D_RUN must be one of 4, 8"
+#endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
+#endif
+#if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
+#error "conv2d_nhwc.cl: CONV2D_SPLIT must be one of 0, 1"
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
 #endif
+#if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
+#error "conv2d_nhwc.cl: CONV2D_BIAS must be one of 0, 1"
+#endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
+#endif
+#if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
+#error "conv2d_nhwc.cl: CONV2D_RESIDUAL must be one of 0, 1"
 #endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none
 #endif
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
 
-#if CONV2D_LX < 1 || CONV2D_LX > 16 || CONV2D_LX & (CONV2D_LX - 1)
-#error "conv2d_nhwc.cl: CONV2D_LX must be a power of two up to 16"
-#endif
-#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
-#error "conv2d_nhwc.cl: CONV2D_LY must be a power of two up to 256"
-#endif
-#if CONV2D_STRIDE != 1 && CONV2D_STRIDE != 2
-#error "conv2d_nhwc.cl: CONV2D_STRIDE must be 1 or 2"
-#endif
-#if CONV2D_CHUNK < 0 || CONV2D_CHUNK > 32 || CONV2D_CHUNK % 4 != 0 || \
-    CONV2D_CHUNK & (CONV2D_CHUNK - 1)
-#error "conv2d_nhwc.cl: CONV2D_CHUNK must be 0, 4, 8, 16 or 32"
-#endif
 #if CONV2D_CHUNK > 0 && !defined(CLAM_F16)
 #error "conv2d_nhwc.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
-#endif
-#if CONV2D_RUN != 4 && CONV2D_RUN != 8
-#error "conv2d_nhwc.cl: CONV2D_RUN must be 4 or 8"
 #endif
 #if CONV2D_PIXEL % 4 != 0
 #error "conv2d_nhwc.cl: CONV2D_PIXEL must be a multiple of 4, so that vector loads are aligned"
@@ -108,9 +137,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define PIXELS 4  // of a tile of conv2d_nhwc: beside 8 of them, operands would not fit in registers
 #define RUN CONV2D_RUN  // pixels of an item of conv2d_nhwc_depthwise
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
@@ -123,21 +153,6 @@ typedef float4 T4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 
@@ -276,18 +291,20 @@ float4 load4(Address a, uint at, int carry) {
 float load1(Address a, uint at, int carry) { return (float)get1(a, at, carry); }
 //@end
 
+//@shared conv2d_memory
+float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
+
 float4 load4_from(__global const char* p, uint at) {
   const T4 v = *(__global const T4*)(p + at);
   return (float4)((float)v.x, (float)v.y, (float)v.z, (float)v.w);
 }
-
-float load_from(__global const char* p, uint at) { return (float)*(__global const T*)(p + at); }
 
 void store1(float v, __global char* p, uint at) { *(__global T*)(p + at) = (T)v; }
 
 void store4(float4 v, __global char* p, uint at) {
   *(__global T4*)(p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+//@end
 
 #define WEIGHT_STEP (4 * CONV2D_LX * SIZE)
 

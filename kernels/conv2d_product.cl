@@ -48,67 +48,111 @@
 //@define CONV2D_RESIDUAL  0 {0,1}        r is added
 //@define CONV2D_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef CONV2D_ACC
 #define CONV2D_ACC 0
+#endif
+#if CONV2D_ACC != 0 && CONV2D_ACC != 1 && CONV2D_ACC != 2
+#error "conv2d_product.cl: CONV2D_ACC must be one of 0, 1, 2"
 #endif
 #ifndef CONV2D_CHANNELS
 #define CONV2D_CHANNELS 4
 #endif
+#if CONV2D_CHANNELS != 4 && CONV2D_CHANNELS != 8
+#error "conv2d_product.cl: CONV2D_CHANNELS must be one of 4, 8"
+#endif
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
+#endif
+#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
+    CONV2D_LX != 8 && CONV2D_LX != 16 && CONV2D_LX != 32 && \
+    CONV2D_LX != 64
+#error "conv2d_product.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16, 32, 64"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 4
 #endif
+#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
+    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
+    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
+#error "conv2d_product.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef CONV2D_PARTS
 #define CONV2D_PARTS 1
+#endif
+#if CONV2D_PARTS != 1 && CONV2D_PARTS != 2 && CONV2D_PARTS != 3 && \
+    CONV2D_PARTS != 4 && CONV2D_PARTS != 6 && CONV2D_PARTS != 8 && \
+    CONV2D_PARTS != 12 && CONV2D_PARTS != 16
+#error "conv2d_product.cl: CONV2D_PARTS must be one of 1, 2, 3, 4, 6, 8, 12, 16"
 #endif
 #ifndef CONV2D_VECTORS
 #define CONV2D_VECTORS 1
 #endif
+#if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
+#error "conv2d_product.cl: CONV2D_VECTORS must be one of 1, 2"
+#endif
 #ifndef CONV2D_WHOLE
 #define CONV2D_WHOLE 0
+#endif
+#if CONV2D_WHOLE != 0 && CONV2D_WHOLE != 1
+#error "conv2d_product.cl: CONV2D_WHOLE must be one of 0, 1"
 #endif
 #ifndef CONV2D_FLAT
 #define CONV2D_FLAT 0
 #endif
+#if CONV2D_FLAT != 0 && CONV2D_FLAT != 1
+#error "conv2d_product.cl: CONV2D_FLAT must be one of 0, 1"
+#endif
 #ifndef CONV2D_LOOSE
 #define CONV2D_LOOSE 0
+#endif
+#if CONV2D_LOOSE != 0 && CONV2D_LOOSE != 1 && CONV2D_LOOSE != 2
+#error "conv2d_product.cl: CONV2D_LOOSE must be one of 0, 1, 2"
 #endif
 #ifndef CONV2D_GROUPED
 #define CONV2D_GROUPED 0
 #endif
+#if CONV2D_GROUPED != 0 && CONV2D_GROUPED != 1
+#error "conv2d_product.cl: CONV2D_GROUPED must be one of 0, 1"
+#endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
+#endif
+#if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
+#error "conv2d_product.cl: CONV2D_SPLIT must be one of 0, 1"
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
 #endif
+#if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
+#error "conv2d_product.cl: CONV2D_BIAS must be one of 0, 1"
+#endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
+#endif
+#if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
+#error "conv2d_product.cl: CONV2D_RESIDUAL must be one of 0, 1"
 #endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none
 #endif
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
 
-#if CONV2D_ACC < 0 || CONV2D_ACC > 2
-#error "conv2d_product.cl: CONV2D_ACC must be 0, 1 or 2"
-#endif
-#if CONV2D_ACC != 0 && !defined(CLAM_F16)
-#error "conv2d_product.cl: CONV2D_ACC 1 and 2 sum in half, and need CLAM_F16"
-#endif
-#if CONV2D_LX < 1 || CONV2D_LX > 64 || CONV2D_LX & (CONV2D_LX - 1)
-#error "conv2d_product.cl: CONV2D_LX must be a power of two up to 64"
-#endif
-#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
-#error "conv2d_product.cl: CONV2D_LY must be a power of two up to 256"
-#endif
-#if CONV2D_PARTS < 1 || CONV2D_PARTS > 16
-#error "conv2d_product.cl: CONV2D_PARTS must be 1, 2, 3, 4, 6, 8, 12 or 16"
-#endif
-#if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
-#error "conv2d_product.cl: CONV2D_VECTORS must be 1 or 2"
-#endif
 #if CONV2D_CHANNELS != 4 && (CONV2D_CHANNELS != 8 || CONV2D_VECTORS != 1)
 #error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
 #endif
@@ -128,9 +172,10 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define ACC CONV2D_ACC
 #define SPLIT CONV2D_SPLIT
 #define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PARTS)))
@@ -144,21 +189,6 @@ typedef float4 T4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 
@@ -285,6 +315,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0

@@ -36,20 +36,42 @@
 //@define CONVT_BIAS      0 {0,1}                       b is added
 //@define CONVT_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp}  activation
 
+//@shared options
 #ifndef CONVT_LX
 #define CONVT_LX 16
+#endif
+#if CONVT_LX != 1 && CONVT_LX != 2 && CONVT_LX != 4 && \
+    CONVT_LX != 8 && CONVT_LX != 16
+#error "conv_transpose_phases.cl: CONVT_LX must be one of 1, 2, 4, 8, 16"
 #endif
 #ifndef CONVT_LY
 #define CONVT_LY 4
 #endif
+#if CONVT_LY != 1 && CONVT_LY != 2 && CONVT_LY != 4 && \
+    CONVT_LY != 8 && CONVT_LY != 16 && CONVT_LY != 32 && \
+    CONVT_LY != 64 && CONVT_LY != 128 && CONVT_LY != 256
+#error "conv_transpose_phases.cl: CONVT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef CONVT_CHANNELS
 #define CONVT_CHANNELS 4
+#endif
+#if CONVT_CHANNELS != 1 && CONVT_CHANNELS != 2 && CONVT_CHANNELS != 4
+#error "conv_transpose_phases.cl: CONVT_CHANNELS must be one of 1, 2, 4"
 #endif
 #ifndef CONVT_S
 #define CONVT_S 2
 #endif
+#if CONVT_S != 1 && CONVT_S != 2 && CONVT_S != 3 && \
+    CONVT_S != 4 && CONVT_S != 5 && CONVT_S != 6 && \
+    CONVT_S != 7 && CONVT_S != 8
+#error "conv_transpose_phases.cl: CONVT_S must be one of 1, 2, 3, 4, 5, 6, 7, 8"
+#endif
 #ifndef CONVT_STRIDE_W
 #define CONVT_STRIDE_W 2
+#endif
+#if CONVT_STRIDE_W != 1 && CONVT_STRIDE_W != 2 && CONVT_STRIDE_W != 3 && \
+    CONVT_STRIDE_W != 4
+#error "conv_transpose_phases.cl: CONVT_STRIDE_W must be one of 1, 2, 3, 4"
 #endif
 #ifndef CONVT_LEFT
 #define CONVT_LEFT 0
@@ -57,61 +79,30 @@
 #ifndef CONVT_LOOSE
 #define CONVT_LOOSE 0
 #endif
+#if CONVT_LOOSE != 0 && CONVT_LOOSE != 1
+#error "conv_transpose_phases.cl: CONVT_LOOSE must be one of 0, 1"
+#endif
 #ifndef CONVT_WHOLE
 #define CONVT_WHOLE 0
+#endif
+#if CONVT_WHOLE != 0 && CONVT_WHOLE != 1
+#error "conv_transpose_phases.cl: CONVT_WHOLE must be one of 0, 1"
 #endif
 #ifndef CONVT_SPLIT
 #define CONVT_SPLIT 0
 #endif
+#if CONVT_SPLIT != 0 && CONVT_SPLIT != 1
+#error "conv_transpose_phases.cl: CONVT_SPLIT must be one of 0, 1"
+#endif
 #ifndef CONVT_BIAS
 #define CONVT_BIAS 0
+#endif
+#if CONVT_BIAS != 0 && CONVT_BIAS != 1
+#error "conv_transpose_phases.cl: CONVT_BIAS must be one of 0, 1"
 #endif
 #ifndef CONVT_ACT
 #define CONVT_ACT none
 #endif
-
-#if CONVT_LX < 1 || CONVT_LX > 16 || CONVT_LX & (CONVT_LX - 1)
-#error "conv_transpose_phases.cl: CONVT_LX must be a power of two up to 16"
-#endif
-#if CONVT_LY < 1 || CONVT_LY > 256 || CONVT_LY & (CONVT_LY - 1)
-#error "conv_transpose_phases.cl: CONVT_LY must be a power of two up to 256"
-#endif
-#if CONVT_CHANNELS != 1 && CONVT_CHANNELS != 2 && (CONVT_CHANNELS != 4 || CONVT_STRIDE_W > 2)
-#error "conv_transpose_phases.cl: CONVT_CHANNELS must be 1, 2, or 4 up to stride 2"
-#endif
-#if CONVT_S < 1 || CONVT_S > 8
-#error "conv_transpose_phases.cl: CONVT_S must be 1 to 8"
-#endif
-#if CONVT_STRIDE_W < 1 || CONVT_STRIDE_W > 4
-#error "conv_transpose_phases.cl: CONVT_STRIDE_W must be 1 to 4"
-#endif
-#if CONVT_LEFT < 0 || CONVT_LEFT > CONVT_STRIDE_W || CONVT_S > 2 * CONVT_STRIDE_W + CONVT_LEFT
-#error "conv_transpose_phases.cl: a tap takes a column of x next to a tile, and none further away"
-#endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
-#endif
-//@end
-
-#define SIZE ((uint)sizeof(T))
-#define SPLIT CONVT_SPLIT
-#define GROUP __attribute__((reqd_work_group_size(CONVT_LX, CONVT_LY, 1)))
-
-// ---- activations: CONVT_ACT is the name of one of these, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -127,6 +118,39 @@ typedef float4 T4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+#if CONVT_CHANNELS != 1 && CONVT_CHANNELS != 2 && (CONVT_CHANNELS != 4 || CONVT_STRIDE_W > 2)
+#error "conv_transpose_phases.cl: CONVT_CHANNELS must be 1, 2, or 4 up to stride 2"
+#endif
+#if CONVT_LEFT < 0 || CONVT_LEFT > CONVT_STRIDE_W || CONVT_S > 2 * CONVT_STRIDE_W + CONVT_LEFT
+#error "conv_transpose_phases.cl: a tap takes a column of x next to a tile, and none further away"
+#endif
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+#define SPLIT CONVT_SPLIT
+#define GROUP __attribute__((reqd_work_group_size(CONVT_LX, CONVT_LY, 1)))
+
+// ---- activations: CONVT_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 

@@ -64,26 +64,52 @@
 //@define DENSE_RESIDUAL  0 {0,1}                                 r is added
 //@define DENSE_ACT       none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef DENSE_ACC
 #define DENSE_ACC 0
+#endif
+#if DENSE_ACC != 0 && DENSE_ACC != 1 && DENSE_ACC != 2
+#error "dense.cl: DENSE_ACC must be one of 0, 1, 2"
 #endif
 #ifndef DENSE_M0
 #define DENSE_M0 4
 #endif
+#if DENSE_M0 != 1 && DENSE_M0 != 2 && DENSE_M0 != 4 && \
+    DENSE_M0 != 5 && DENSE_M0 != 6 && DENSE_M0 != 8
+#error "dense.cl: DENSE_M0 must be one of 1, 2, 4, 5, 6, 8"
+#endif
 #ifndef DENSE_N0
 #define DENSE_N0 4
+#endif
+#if DENSE_N0 != 4 && DENSE_N0 != 8
+#error "dense.cl: DENSE_N0 must be one of 4, 8"
 #endif
 #ifndef DENSE_K0
 #define DENSE_K0 4
 #endif
+#if DENSE_K0 != 4 && DENSE_K0 != 8 && DENSE_K0 != 16
+#error "dense.cl: DENSE_K0 must be one of 4, 8, 16"
+#endif
 #ifndef DENSE_LX
 #define DENSE_LX 16
+#endif
+#if DENSE_LX != 1 && DENSE_LX != 2 && DENSE_LX != 4 && \
+    DENSE_LX != 8 && DENSE_LX != 16
+#error "dense.cl: DENSE_LX must be one of 1, 2, 4, 8, 16"
 #endif
 #ifndef DENSE_LY
 #define DENSE_LY 4
 #endif
+#if DENSE_LY != 1 && DENSE_LY != 2 && DENSE_LY != 4 && \
+    DENSE_LY != 8 && DENSE_LY != 16 && DENSE_LY != 32 && \
+    DENSE_LY != 64 && DENSE_LY != 128 && DENSE_LY != 256
+#error "dense.cl: DENSE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef DENSE_PARTS
 #define DENSE_PARTS 1
+#endif
+#if DENSE_PARTS != 1 && DENSE_PARTS != 2 && DENSE_PARTS != 4
+#error "dense.cl: DENSE_PARTS must be one of 1, 2, 4"
 #endif
 #ifndef DENSE_BAND
 #define DENSE_BAND 1
@@ -91,14 +117,26 @@
 #ifndef DENSE_SPLIT
 #define DENSE_SPLIT 0
 #endif
+#if DENSE_SPLIT != 0 && DENSE_SPLIT != 1
+#error "dense.cl: DENSE_SPLIT must be one of 0, 1"
+#endif
 #ifndef DENSE_WHOLE
 #define DENSE_WHOLE 0
+#endif
+#if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
+#error "dense.cl: DENSE_WHOLE must be one of 0, 1"
 #endif
 #ifndef DENSE_STORED
 #define DENSE_STORED 0
 #endif
+#if DENSE_STORED != 0 && DENSE_STORED != 1
+#error "dense.cl: DENSE_STORED must be one of 0, 1"
+#endif
 #ifndef DENSE_K2
 #define DENSE_K2 0
+#endif
+#if DENSE_K2 != 0 && DENSE_K2 != 1
+#error "dense.cl: DENSE_K2 must be one of 0, 1"
 #endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
@@ -109,60 +147,40 @@
 #ifndef DENSE_BIAS
 #define DENSE_BIAS 0
 #endif
+#if DENSE_BIAS != 0 && DENSE_BIAS != 1
+#error "dense.cl: DENSE_BIAS must be one of 0, 1"
+#endif
 #ifndef DENSE_RESIDUAL
 #define DENSE_RESIDUAL 0
+#endif
+#if DENSE_RESIDUAL != 0 && DENSE_RESIDUAL != 1
+#error "dense.cl: DENSE_RESIDUAL must be one of 0, 1"
 #endif
 #ifndef DENSE_ACT
 #define DENSE_ACT none
 #endif
+#ifndef CLAM_ACT_ALPHA
+#define CLAM_ACT_ALPHA 0.2f
+#endif
+#ifndef CLAM_ACT_BETA
+#define CLAM_ACT_BETA 0.5f
+#endif
+#ifndef CLAM_ACT_OF
+#define CLAM_ACT_OF none
+#endif
+#ifndef CLAM_ACT_SCALE
+#define CLAM_ACT_SCALE 1.0f
+#endif
+#ifndef CLAM_ACT_SHIFT
+#define CLAM_ACT_SHIFT 0.0f
+#endif
+//@end
 
-#if DENSE_ACC < 0 || DENSE_ACC > 2
-#error "dense.cl: DENSE_ACC must be 0, 1 or 2"
-#endif
-#if DENSE_ACC != 0 && !defined(CLAM_F16)
-#error "dense.cl: DENSE_ACC 1 and 2 sum in half, and need CLAM_F16"
-#endif
-#if DENSE_M0 != 1 && DENSE_M0 != 2 && DENSE_M0 != 4 && DENSE_M0 != 5 && DENSE_M0 != 6 && DENSE_M0 != 8
-#error "dense.cl: DENSE_M0 must be 1, 2, 4, 5, 6 or 8"
-#endif
-#if DENSE_M0 == 5 && DENSE_ACC != 0
-#error "dense.cl: a tile of 5 rows has sums in float, DENSE_ACC 0"
-#endif
-#if DENSE_N0 != 4 && DENSE_N0 != 8
-#error "dense.cl: DENSE_N0 must be 4 or 8"
-#endif
-#if DENSE_K0 != 4 && DENSE_K0 != 8 && DENSE_K0 != 16
-#error "dense.cl: DENSE_K0 must be 4, 8 or 16"
-#endif
-#if DENSE_K0 == 16 && DENSE_ACC == 2
-#error "dense.cl: DENSE_K0 must be 4 or 8 where sums are half"
-#endif
-#if DENSE_LX < 1 || DENSE_LX > 16 || DENSE_LX & (DENSE_LX - 1)
-#error "dense.cl: DENSE_LX must be a power of two up to 16"
-#endif
-#if DENSE_LY < 1 || DENSE_LY > 256 || DENSE_LY & (DENSE_LY - 1)
-#error "dense.cl: DENSE_LY must be a power of two up to 256"
-#endif
-#if DENSE_PARTS != 1 && DENSE_PARTS != 2 && DENSE_PARTS != 4
-#error "dense.cl: DENSE_PARTS must be 1, 2 or 4"
-#endif
-#if DENSE_PARTS > 1 && DENSE_LX * DENSE_LY * DENSE_PARTS > 64
-#error "dense.cl: a group must have up to 64 work-items where they share k"
-#endif
 #if DENSE_LDX % 4 != 0 || DENSE_LDX2 % 4 != 0
 #error "dense.cl: DENSE_LDX and DENSE_LDX2 must be multiples of 4, so that vector loads are aligned"
 #endif
-#if DENSE_K2 != 0 && DENSE_K2 != 1
-#error "dense.cl: DENSE_K2 must be 0 or 1"
-#endif
-#if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
-#error "dense.cl: DENSE_WHOLE must be 0 or 1"
-#endif
 #if DENSE_BAND < 1 || DENSE_BAND > 64
 #error "dense.cl: DENSE_BAND must be 1 to 64"
-#endif
-#if DENSE_STORED != 0 && DENSE_STORED != 1
-#error "dense.cl: DENSE_STORED must be 0 or 1"
 #endif
 
 //@shared element2
@@ -176,6 +194,8 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The names of the shared text.
@@ -197,7 +217,6 @@ typedef float4 T4;
 #define APART (ACC == 2 ? 4 : 4 * LX)   // columns from a vector of a tile to the next
 #define MAY_BE_EMPTY (SECOND && PARTS > 1)  // a part that has no k of one source
 
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(LX, LY, PARTS)))
 #define FLAT_GROUP __attribute__((reqd_work_group_size(LX, LY, 1)))
 
@@ -209,21 +228,6 @@ typedef float4 T4;
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 
@@ -342,6 +346,10 @@ int ends_above(__global const void* base, uint bytes) {
 // ---- sums ----
 
 //@shared factor
+#if ACC != 0 && !defined(CLAM_F16)
+#error "accumulators of halves (ACC) need CLAM_F16"
+#endif
+
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
 // their kernel says otherwise.
 #if ACC == 0
@@ -392,6 +400,13 @@ S4 load_t(__global const T4* p) {
 //@end
 
 //@shared sums
+#if ROWS == 5 && ACC != 0
+#error "a tile of 5 rows has sums in float, ACC 0"
+#endif
+#if K0 == 16 && ACC == 2
+#error "K0 must be 4 or 8 where sums are half"
+#endif
+
 // A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;
@@ -730,6 +745,9 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
+
+// The elements from a matrix's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 //@end
 
 // ---- from the sum to the output ----
@@ -791,6 +809,10 @@ void finish_vector(float4 sum, int i, Tile tile, Output out) {
 //@end
 
 //@shared parts
+#if PARTS > 1 && LX * LY * PARTS > 64
+#error "a group must have up to 64 work-items where they share k"
+#endif
+
 #define SUMS (ROWS * VECTORS)
 #if PARTS == 1
 #define PARTIAL_SIZE 1
@@ -844,9 +866,6 @@ void sum_slowly(Lines x, int k, Lines x2, int k2, Lines w, int pairs, Tile tile,
   }
 }
 //@end
-
-// The elements from a matrix's start to the end of `rows` rows of `row` elements.
-int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }
 
 // ---- the kernels ----
 

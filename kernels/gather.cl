@@ -17,15 +17,31 @@
 //@define GATHER_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a slice
 //@define GATHER_LY    4 {1,2,4,8,16,32,64,128,256}   and slices
 
+//@shared options
 #ifndef GATHER_UNIT
 #define GATHER_UNIT 1
+#endif
+#if GATHER_UNIT != 1 && GATHER_UNIT != 2 && GATHER_UNIT != 4 && \
+    GATHER_UNIT != 8
+#error "gather.cl: GATHER_UNIT must be one of 1, 2, 4, 8"
 #endif
 #ifndef GATHER_LX
 #define GATHER_LX 16
 #endif
+#if GATHER_LX != 1 && GATHER_LX != 2 && GATHER_LX != 4 && \
+    GATHER_LX != 8 && GATHER_LX != 16 && GATHER_LX != 32 && \
+    GATHER_LX != 64 && GATHER_LX != 128 && GATHER_LX != 256
+#error "gather.cl: GATHER_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef GATHER_LY
 #define GATHER_LY 4
 #endif
+#if GATHER_LY != 1 && GATHER_LY != 2 && GATHER_LY != 4 && \
+    GATHER_LY != 8 && GATHER_LY != 16 && GATHER_LY != 32 && \
+    GATHER_LY != 64 && GATHER_LY != 128 && GATHER_LY != 256
+#error "gather.cl: GATHER_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT GATHER_UNIT
 
@@ -40,10 +56,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -57,13 +71,13 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
 #define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))
+//@end
 
 // ---- kernels ----
 

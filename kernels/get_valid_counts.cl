@@ -34,28 +34,41 @@
 //@define GVC_PAIR    0 {0,1}                T is float, e even, id element 0, score element 1
 //@define GVC_SCANNED 0 {0,1}                scatter: scan has added the counts up
 
+//@shared options
 #ifndef GVC_WG
 #define GVC_WG 64
+#endif
+#if GVC_WG != 16 && GVC_WG != 32 && GVC_WG != 64 && \
+    GVC_WG != 128 && GVC_WG != 256
+#error "get_valid_counts.cl: GVC_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef GVC_RUN
 #define GVC_RUN 1
 #endif
+#if GVC_RUN != 1 && GVC_RUN != 32
+#error "get_valid_counts.cl: GVC_RUN must be one of 1, 32"
+#endif
 #ifndef GVC_UNIT
 #define GVC_UNIT 0
+#endif
+#if GVC_UNIT != 0 && GVC_UNIT != 2 && GVC_UNIT != 4 && \
+    GVC_UNIT != 8 && GVC_UNIT != 16
+#error "get_valid_counts.cl: GVC_UNIT must be one of 0, 2, 4, 8, 16"
 #endif
 #ifndef GVC_PAIR
 #define GVC_PAIR 0
 #endif
+#if GVC_PAIR != 0 && GVC_PAIR != 1
+#error "get_valid_counts.cl: GVC_PAIR must be one of 0, 1"
+#endif
 #ifndef GVC_SCANNED
 #define GVC_SCANNED 0
 #endif
+#if GVC_SCANNED != 0 && GVC_SCANNED != 1
+#error "get_valid_counts.cl: GVC_SCANNED must be one of 0, 1"
+#endif
+//@end
 
-#if GVC_WG != 16 && GVC_WG != 32 && GVC_WG != 64 && GVC_WG != 128 && GVC_WG != 256
-#error "get_valid_counts.cl: GVC_WG must be 16, 32, 64, 128 or 256"
-#endif
-#if GVC_RUN != 1 && GVC_RUN != 32
-#error "get_valid_counts.cl: GVC_RUN must be 1 or 32"
-#endif
 #if GVC_PAIR && defined(CLAM_F16)
 #error "get_valid_counts.cl: GVC_PAIR loads two floats at once; leave it out with CLAM_F16"
 #endif
@@ -64,31 +77,67 @@
 #define GVC_WORDS (GVC_ROWS / 32)  // of a group
 #define GROUP __attribute__((reqd_work_group_size(GVC_WG, 1, 1)))
 
+#define WG GVC_WG
+#define BYTES GVC_UNIT
+
+//@shared storage
 #ifdef CLAM_F16
 typedef half T;
-typedef ushort Element;         // T, copied as an integer
-#define MINUS_ONES 0xBC00BC00u  // a uint full of T's -1
 #define LOAD(p, i) vload_half(i, p)
 #else
 typedef float T;
-typedef uint Element;
-#define MINUS_ONES 0xBF800000u
 #define LOAD(p, i) (p)[i]
 #endif
+//@end
 
-#if GVC_UNIT == 0
-typedef Element Unit;
-#elif GVC_UNIT == 2
-typedef ushort Unit;
-#elif GVC_UNIT == 4
-typedef uint Unit;
-#elif GVC_UNIT == 8
-typedef uint2 Unit;
-#elif GVC_UNIT == 16
-typedef uint4 Unit;
+//@shared rows
+#ifdef CLAM_F16
+typedef ushort Element;         // T, copied as an integer
+#define MINUS_ONES 0xBC00BC00u  // a uint full of T's -1
 #else
-#error "get_valid_counts.cl: GVC_UNIT must be 0, 2, 4, 8 or 16"
+typedef uint Element;
+#define MINUS_ONES 0xBF800000u
 #endif
+
+#if BYTES == 0
+typedef Element Unit;
+#elif BYTES == 2
+typedef ushort Unit;
+#elif BYTES == 4
+typedef uint Unit;
+#elif BYTES == 8
+typedef uint2 Unit;
+#else
+typedef uint4 Unit;
+#endif
+
+// Copies row `from` to row `to`, both counted over the tensor.
+void copy_row(__global const T* data, __global T* out, uint from, uint to, uint e) {
+  const uint bytes = e * sizeof(Element);
+  __global const char* src = (__global const char*)data;
+  __global char* dst = (__global char*)out;
+  uint at = from * bytes;
+  uint place = to * bytes;
+  for (const uint end = at + bytes; at < end; at += sizeof(Unit), place += sizeof(Unit)) {
+    *(__global Unit*)(dst + place) = *(__global const Unit*)(src + at);
+  }
+}
+
+// Writes -1 to the rows [begin, end) of the tensor: 16 bytes a store, except at the ends.
+void fill_rows(__global T* out, uint begin, uint end, uint e) {
+  const uint lane = get_local_id(0);
+  const uint per = 16 / sizeof(Element);  // elements in 16 bytes; no more than WG
+  const uint start = begin * e;
+  const uint stop = end * e;
+  const uint first = min((start + per - 1) / per * per, stop);  // the first whole 16 bytes
+  const uint last = max(stop / per * per, first);               // end of the last
+  if (start + lane < first) ((__global Element*)out)[start + lane] = (Element)MINUS_ONES;
+  for (uint i = first / per + lane; i < last / per; i += WG) {
+    ((__global uint4*)out)[i] = (uint4)(MINUS_ONES);
+  }
+  if (last + lane < stop) ((__global Element*)out)[last + lane] = (Element)MINUS_ONES;
+}
+//@end
 
 //@shared order
 // The bits of x as an int that compares like the number: -0 and 0 are 0, NaNs lie beyond the
@@ -171,14 +220,7 @@ uint2 word_of(__local const uint* masks, uint w) {
 // the tensor.
 void move_row(__global const T* data, __global T* out, __global int* indices, uint item, uint row,
               uint e, uint place) {
-  const uint bytes = e * sizeof(Element);
-  __global const char* src = (__global const char*)data;
-  __global char* dst = (__global char*)out;
-  uint from = (item + row) * bytes;
-  uint to = place * bytes;
-  for (const uint end = from + bytes; from < end; from += sizeof(Unit), to += sizeof(Unit)) {
-    *(__global Unit*)(dst + to) = *(__global const Unit*)(src + from);
-  }
+  copy_row(data, out, item + row, place, e);
   indices[place] = row;
 }
 
@@ -200,33 +242,25 @@ void place_rows(__global const T* data, __global T* out, __global int* indices, 
 #endif
 }
 
-// Writes -1 to the rows [begin, end) of the tensor: 16 bytes a store, except at the ends.
-void fill_rows(__global T* out, __global int* indices, uint begin, uint end, uint e) {
-  const uint lane = get_local_id(0);
-  const uint per = 16 / sizeof(Element);  // elements in 16 bytes; no more than GVC_WG
-  const uint start = begin * e;
-  const uint stop = end * e;
-  const uint first = min((start + per - 1) / per * per, stop);  // the first whole 16 bytes
-  const uint last = max(stop / per * per, first);               // end of the last
-  if (start + lane < first) ((__global Element*)out)[start + lane] = (Element)MINUS_ONES;
-  for (uint i = first / per + lane; i < last / per; i += GVC_WG) {
-    ((__global uint4*)out)[i] = (uint4)(MINUS_ONES);
-  }
-  if (last + lane < stop) ((__global Element*)out)[last + lane] = (Element)MINUS_ONES;
-  for (uint row = begin + lane; row < end; row += GVC_WG) indices[row] = -1;
+// Writes -1 to the rows [begin, end) of the tensor, and to their indices.
+void clear_rows(__global T* out, __global int* indices, uint begin, uint end, uint e) {
+  fill_rows(out, begin, end, e);
+  for (uint row = begin + get_local_id(0); row < end; row += WG) indices[row] = -1;
 }
 
+//@shared sum_over_group
 // The sum of `value` over the group, given to every item.
 uint2 sum_over_group(uint2 value, __local uint2* sums) {
   const uint lane = get_local_id(0);
   sums[lane] = value;
-  for (uint left = GVC_WG / 2; left > 0; left /= 2) {
+  for (uint left = WG / 2; left > 0; left /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);  // the sums of the step before are complete
     if (lane < left) sums[lane] += sums[lane + left];
   }
   barrier(CLK_LOCAL_MEM_FENCE);  // sums[0] is the whole
   return sums[0];
 }
+//@end
 
 // A work-group finds the valid ones of its GVC_ROWS rows. Group (x,y) looks at batch item y.
 //@kernel get_valid_counts_count
@@ -333,7 +367,7 @@ __kernel GROUP void get_valid_counts_scatter(__global const T* data, __global in
   for (uint r = GVC_RUN * lane; r < GVC_ROWS; r += GVC_RUN * GVC_WG) {
     place_rows(data, out, indices, item, first + r, e, words[word + r / 32], before);
   }
-  fill_rows(out, indices, item + max(first, total), item + min(first + GVC_ROWS, (uint)n), e);
+  clear_rows(out, indices, item + max(first, total), item + min(first + GVC_ROWS, (uint)n), e);
   if (group == 0 && lane == 0) count[batch] = total;
 }
 
@@ -372,7 +406,7 @@ __kernel GROUP void get_valid_counts_one(__global const T* data, __global int* c
     }
     before += words[GVC_WORDS - 1].y + popcount(words[GVC_WORDS - 1].x);
   }
-  fill_rows(out, indices, item + before, item + n, e);
+  clear_rows(out, indices, item + before, item + n, e);
   if (lane == 0) count[batch] = before;
 }
 

@@ -26,62 +26,42 @@
 //@define LAYER_NORM_HELD    4 {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}  units that a lane holds
 //@define LAYER_NORM_ACT     none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef LAYER_NORM_UNIT
 #define LAYER_NORM_UNIT 1
+#endif
+#if LAYER_NORM_UNIT != 1 && LAYER_NORM_UNIT != 4
+#error "layer_norm.cl: LAYER_NORM_UNIT must be one of 1, 4"
 #endif
 #ifndef LAYER_NORM_LANES
 #define LAYER_NORM_LANES 16
 #endif
+#if LAYER_NORM_LANES != 4 && LAYER_NORM_LANES != 8 && LAYER_NORM_LANES != 16 && \
+    LAYER_NORM_LANES != 32 && LAYER_NORM_LANES != 64
+#error "layer_norm.cl: LAYER_NORM_LANES must be one of 4, 8, 16, 32, 64"
+#endif
 #ifndef LAYER_NORM_ROWS
 #define LAYER_NORM_ROWS 4
+#endif
+#if LAYER_NORM_ROWS != 1 && LAYER_NORM_ROWS != 2 && LAYER_NORM_ROWS != 4 && \
+    LAYER_NORM_ROWS != 8 && LAYER_NORM_ROWS != 16 && LAYER_NORM_ROWS != 32 && \
+    LAYER_NORM_ROWS != 64
+#error "layer_norm.cl: LAYER_NORM_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
 #endif
 #ifndef LAYER_NORM_HELD
 #define LAYER_NORM_HELD 4
 #endif
+#if LAYER_NORM_HELD != 1 && LAYER_NORM_HELD != 2 && LAYER_NORM_HELD != 3 && \
+    LAYER_NORM_HELD != 4 && LAYER_NORM_HELD != 5 && LAYER_NORM_HELD != 6 && \
+    LAYER_NORM_HELD != 7 && LAYER_NORM_HELD != 8 && LAYER_NORM_HELD != 9 && \
+    LAYER_NORM_HELD != 10 && LAYER_NORM_HELD != 11 && LAYER_NORM_HELD != 12 && \
+    LAYER_NORM_HELD != 13 && LAYER_NORM_HELD != 14 && LAYER_NORM_HELD != 15 && \
+    LAYER_NORM_HELD != 16
+#error "layer_norm.cl: LAYER_NORM_HELD must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+#endif
 #ifndef LAYER_NORM_ACT
 #define LAYER_NORM_ACT none
 #endif
-
-#if LAYER_NORM_UNIT != 1 && LAYER_NORM_UNIT != 4
-#error "layer_norm.cl: LAYER_NORM_UNIT must be 1 or 4"
-#endif
-#if LAYER_NORM_LANES < 4 || LAYER_NORM_LANES > 64 || LAYER_NORM_LANES & (LAYER_NORM_LANES - 1)
-#error "layer_norm.cl: LAYER_NORM_LANES must be a power of two from 4 to 64"
-#endif
-#if LAYER_NORM_ROWS < 1 || LAYER_NORM_ROWS > 64 || LAYER_NORM_ROWS & (LAYER_NORM_ROWS - 1)
-#error "layer_norm.cl: LAYER_NORM_ROWS must be a power of two up to 64"
-#endif
-#if LAYER_NORM_HELD < 1 || LAYER_NORM_HELD * LAYER_NORM_UNIT > 16
-#error "layer_norm.cl: a lane holds 1 to 16 elements: LAYER_NORM_HELD * LAYER_NORM_UNIT"
-#endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
-#endif
-//@end
-
-// Sums of long rows keep what rounding takes from them: nothing may be reordered.
-#pragma OPENCL FP_CONTRACT OFF
-
-#define SIZE ((uint)sizeof(T))
-// PoCL 3.1 mixes the items' arrays of two floats up; of three it does not.
-#define REGISTERS (LAYER_NORM_HELD == 2 ? 3 : LAYER_NORM_HELD)
-#define GROUP __attribute__((reqd_work_group_size(LAYER_NORM_LANES, LAYER_NORM_ROWS, 1)))
-
-// ---- activations: LAYER_NORM_ACT is the name of one of these, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -97,6 +77,40 @@ typedef float4 T4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+#if LAYER_NORM_HELD < 1 || LAYER_NORM_HELD * LAYER_NORM_UNIT > 16
+#error "layer_norm.cl: a lane holds 1 to 16 elements: LAYER_NORM_HELD * LAYER_NORM_UNIT"
+#endif
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+// Sums of long rows keep what rounding takes from them: nothing may be reordered.
+#pragma OPENCL FP_CONTRACT OFF
+
+// PoCL 3.1 mixes the items' arrays of two floats up; of three it does not.
+#define REGISTERS (LAYER_NORM_HELD == 2 ? 3 : LAYER_NORM_HELD)
+#define GROUP __attribute__((reqd_work_group_size(LAYER_NORM_LANES, LAYER_NORM_ROWS, 1)))
+
+// ---- activations: LAYER_NORM_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 
@@ -166,8 +180,12 @@ float scaled(float z) { return fma(CLAM_ACT_SCALE, CLAM_ACT_OF(z), CLAM_ACT_SHIF
 
 // ---- units: what a lane loads, computes and stores at a time ----
 
+//@shared total
+float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
+
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #if LAYER_NORM_UNIT == 4

@@ -34,26 +34,33 @@
 //@define MATCH_LX  16 {4,8,16}  work-items of a group along a row
 //@define MATCH_LY  16 {4,8,16}  and across
 
+//@shared options
 #ifndef MATCH_LX
 #define MATCH_LX 16
+#endif
+#if MATCH_LX != 4 && MATCH_LX != 8 && MATCH_LX != 16
+#error "match_assignment.cl: MATCH_LX must be one of 4, 8, 16"
 #endif
 #ifndef MATCH_LY
 #define MATCH_LY 16
 #endif
-
-#if MATCH_LX != 4 && MATCH_LX != 8 && MATCH_LX != 16
-#error "match_assignment.cl: MATCH_LX must be 4, 8 or 16"
-#endif
 #if MATCH_LY != 4 && MATCH_LY != 8 && MATCH_LY != 16
-#error "match_assignment.cl: MATCH_LY must be 4, 8 or 16"
+#error "match_assignment.cl: MATCH_LY must be one of 4, 8, 16"
 #endif
+//@end
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half4 T4;
 #else
 typedef float T;
+typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
 
 // The same score in both launches that compute it, bit for bit: no fma in one of them.
 #pragma OPENCL FP_CONTRACT OFF
@@ -65,11 +72,14 @@ typedef float T;
 #define LOWEST (-3.402823466e+38f)  // below every number but -inf; -inf - -inf would be NaN
 #define NO_INDEX 2147483647
 
+//@shared total
 float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
-int least4(int4 v) { return min(min(v.x, v.y), min(v.z, v.w)); }
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
+
+int least4(int4 v) { return min(min(v.x, v.y), min(v.z, v.w)); }
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 float load(__global const T* p, uint i) {

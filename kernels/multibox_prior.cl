@@ -20,8 +20,13 @@
 //@define MULTIBOX_PRIOR_SIZES   1.0f                   float literals with commas between them
 //@define MULTIBOX_PRIOR_RATIOS  1.0f                   the same, each above 0
 
+//@shared options
 #ifndef MULTIBOX_PRIOR_WG
 #define MULTIBOX_PRIOR_WG 64
+#endif
+#if MULTIBOX_PRIOR_WG != 16 && MULTIBOX_PRIOR_WG != 32 && MULTIBOX_PRIOR_WG != 64 && \
+    MULTIBOX_PRIOR_WG != 128 && MULTIBOX_PRIOR_WG != 256
+#error "multibox_prior.cl: MULTIBOX_PRIOR_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef MULTIBOX_PRIOR_SIZES
 #define MULTIBOX_PRIOR_SIZES 1.0f
@@ -29,6 +34,7 @@
 #ifndef MULTIBOX_PRIOR_RATIOS
 #define MULTIBOX_PRIOR_RATIOS 1.0f
 #endif
+//@end
 
 //@shared element
 #ifdef CLAM_F16
@@ -39,6 +45,8 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 __constant float sizes[] = {MULTIBOX_PRIOR_SIZES};

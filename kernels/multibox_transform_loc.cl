@@ -27,9 +27,15 @@
 //@define CLAM_F16  off                    store tensors as half
 //@define MTL_WG    64 {16,32,64,128,256}  work-items of a group, an anchor each
 
+//@shared options
 #ifndef MTL_WG
 #define MTL_WG 64
 #endif
+#if MTL_WG != 16 && MTL_WG != 32 && MTL_WG != 64 && \
+    MTL_WG != 128 && MTL_WG != 256
+#error "multibox_transform_loc.cl: MTL_WG must be one of 16, 32, 64, 128, 256"
+#endif
+//@end
 
 //@shared element2
 #ifdef CLAM_F16
@@ -42,10 +48,12 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(MTL_WG, 1, 1)))
+//@end
+
+#define WG MTL_WG
+#define GROUP __attribute__((reqd_work_group_size(WG, 1, 1)))
 
 //@shared box
 // ---- boxes ----
@@ -109,17 +117,19 @@ uint count_before(bool flag, __local uint* flags) {
   return before;
 }
 
+//@shared sum_over_group
 // The sum of `value` over the group, given to every item.
 uint2 sum_over_group(uint2 value, __local uint2* sums) {
   const uint lane = get_local_id(0);
   sums[lane] = value;
-  for (uint left = MTL_WG / 2; left > 0; left /= 2) {
+  for (uint left = WG / 2; left > 0; left /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);  // the sums of the step before are complete
     if (lane < left) sums[lane] += sums[lane + left];
   }
   barrier(CLK_LOCAL_MEM_FENCE);  // sums[0] is the whole
   return sums[0];
 }
+//@end
 
 // (anchors with a class in the groups before, in all groups) of a batch item.
 uint2 sum_counts(__global const int* counts, __local uint2* sums) {

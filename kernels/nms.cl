@@ -49,38 +49,40 @@
 //@define NMS_CENTER  0 {0,1}                  1: boxes are (middle x, y, width, height)
 //@define NMS_TURNED  0 {0,1}                  1: a box of negative width or height overlaps none
 
+//@shared options
 #ifndef NMS_SORT_WG
 #define NMS_SORT_WG 256
+#endif
+#if NMS_SORT_WG != 16 && NMS_SORT_WG != 32 && NMS_SORT_WG != 64 && \
+    NMS_SORT_WG != 128 && NMS_SORT_WG != 256
+#error "nms.cl: NMS_SORT_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef NMS_WG
 #define NMS_WG 64
 #endif
+#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && \
+    NMS_WG != 128 && NMS_WG != 256
+#error "nms.cl: NMS_WG must be one of 16, 32, 64, 128, 256"
+#endif
 #ifndef NMS_GT
 #define NMS_GT 0
+#endif
+#if NMS_GT != 0 && NMS_GT != 1
+#error "nms.cl: NMS_GT must be one of 0, 1"
 #endif
 #ifndef NMS_CENTER
 #define NMS_CENTER 0
 #endif
+#if NMS_CENTER != 0 && NMS_CENTER != 1
+#error "nms.cl: NMS_CENTER must be one of 0, 1"
+#endif
 #ifndef NMS_TURNED
 #define NMS_TURNED 0
 #endif
-
-#if NMS_SORT_WG != 16 && NMS_SORT_WG != 32 && NMS_SORT_WG != 64 && NMS_SORT_WG != 128 && \
-    NMS_SORT_WG != 256
-#error "nms.cl: NMS_SORT_WG must be 16, 32, 64, 128 or 256"
-#endif
-#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && NMS_WG != 128 && NMS_WG != 256
-#error "nms.cl: NMS_WG must be 16, 32, 64, 128 or 256"
-#endif
-#if NMS_GT != 0 && NMS_GT != 1
-#error "nms.cl: NMS_GT must be 0 or 1"
-#endif
-#if NMS_CENTER != 0 && NMS_CENTER != 1
-#error "nms.cl: NMS_CENTER must be 0 or 1"
-#endif
 #if NMS_TURNED != 0 && NMS_TURNED != 1
-#error "nms.cl: NMS_TURNED must be 0 or 1"
+#error "nms.cl: NMS_TURNED must be one of 0, 1"
 #endif
+//@end
 
 // The overlap is defined operation by operation: no fused multiply-add.
 #pragma OPENCL FP_CONTRACT OFF
@@ -93,6 +95,7 @@
 #define GROUP __attribute__((reqd_work_group_size(NMS_WG, 1, 1)))
 #define SORT_GROUP __attribute__((reqd_work_group_size(NMS_SORT_WG, 1, 1)))
 
+//@shared storage
 #ifdef CLAM_F16
 typedef half T;
 #define LOAD(p, i) vload_half(i, p)
@@ -100,6 +103,7 @@ typedef half T;
 typedef float T;
 #define LOAD(p, i) (p)[i]
 #endif
+//@end
 
 #if NMS_GT
 #define REACHES(a, b) ((a) > (b))

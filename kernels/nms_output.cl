@@ -19,23 +19,28 @@
 //@define NMS_UNIT 0 {0,2,4,8,16}          bytes copied at a time; they divide a row; 0: one T
 //@define NMS_TO   0 {0,1,2}               boxes become 1: (middle, size), 2: corners; 0: are copied
 
+//@shared options
 #ifndef NMS_WG
 #define NMS_WG 64
+#endif
+#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && \
+    NMS_WG != 128 && NMS_WG != 256
+#error "nms_output.cl: NMS_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef NMS_UNIT
 #define NMS_UNIT 0
 #endif
+#if NMS_UNIT != 0 && NMS_UNIT != 2 && NMS_UNIT != 4 && \
+    NMS_UNIT != 8 && NMS_UNIT != 16
+#error "nms_output.cl: NMS_UNIT must be one of 0, 2, 4, 8, 16"
+#endif
 #ifndef NMS_TO
 #define NMS_TO 0
 #endif
-
-#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && NMS_WG != 128 && NMS_WG != 256
-#error "nms_output.cl: NMS_WG must be 16, 32, 64, 128 or 256"
-#endif
-
 #if NMS_TO != 0 && NMS_TO != 1 && NMS_TO != 2
-#error "nms_output.cl: NMS_TO must be 0, 1 or 2"
+#error "nms_output.cl: NMS_TO must be one of 0, 1, 2"
 #endif
+//@end
 
 // A conversion is defined operation by operation: no fused multiply-add.
 #pragma OPENCL FP_CONTRACT OFF
@@ -43,32 +48,38 @@
 #define GROUP_ROWS (4 * NMS_WG)  // rows that a group of nms_rows writes
 #define GROUP __attribute__((reqd_work_group_size(NMS_WG, 1, 1)))
 
+#define WG NMS_WG
+#define BYTES NMS_UNIT
+
+//@shared storage
 #ifdef CLAM_F16
 typedef half T;
-typedef ushort Element;         // T, copied as an integer
-#define MINUS_ONES 0xBC00BC00u  // a uint full of T's -1
 #define LOAD(p, i) vload_half(i, p)
-#define STORE(x, p, i) vstore_half_rte(x, i, p)
 #else
 typedef float T;
+#define LOAD(p, i) (p)[i]
+#endif
+//@end
+
+//@shared rows
+#ifdef CLAM_F16
+typedef ushort Element;         // T, copied as an integer
+#define MINUS_ONES 0xBC00BC00u  // a uint full of T's -1
+#else
 typedef uint Element;
 #define MINUS_ONES 0xBF800000u
-#define LOAD(p, i) (p)[i]
-#define STORE(x, p, i) ((__global Element*)(p))[i] = as_uint(x)
 #endif
 
-#if NMS_UNIT == 0
+#if BYTES == 0
 typedef Element Unit;
-#elif NMS_UNIT == 2
+#elif BYTES == 2
 typedef ushort Unit;
-#elif NMS_UNIT == 4
+#elif BYTES == 4
 typedef uint Unit;
-#elif NMS_UNIT == 8
+#elif BYTES == 8
 typedef uint2 Unit;
-#elif NMS_UNIT == 16
-typedef uint4 Unit;
 #else
-#error "nms_output.cl: NMS_UNIT must be 0, 2, 4, 8 or 16"
+typedef uint4 Unit;
 #endif
 
 // Copies row `from` to row `to`, both counted over the tensor.
@@ -82,6 +93,28 @@ void copy_row(__global const T* data, __global T* out, uint from, uint to, uint 
     *(__global Unit*)(dst + place) = *(__global const Unit*)(src + at);
   }
 }
+
+// Writes -1 to the rows [begin, end) of the tensor: 16 bytes a store, except at the ends.
+void fill_rows(__global T* out, uint begin, uint end, uint e) {
+  const uint lane = get_local_id(0);
+  const uint per = 16 / sizeof(Element);  // elements in 16 bytes; no more than WG
+  const uint start = begin * e;
+  const uint stop = end * e;
+  const uint first = min((start + per - 1) / per * per, stop);  // the first whole 16 bytes
+  const uint last = max(stop / per * per, first);               // end of the last
+  if (start + lane < first) ((__global Element*)out)[start + lane] = (Element)MINUS_ONES;
+  for (uint i = first / per + lane; i < last / per; i += WG) {
+    ((__global uint4*)out)[i] = (uint4)(MINUS_ONES);
+  }
+  if (last + lane < stop) ((__global Element*)out)[last + lane] = (Element)MINUS_ONES;
+}
+//@end
+
+#ifdef CLAM_F16
+#define STORE(x, p, i) vstore_half_rte(x, i, p)
+#else
+#define STORE(x, p, i) ((__global Element*)(p))[i] = as_uint(x)
+#endif
 
 // Writes the box that begins at element `from` of data to element `to` of out, in the other form.
 void convert_box(__global const T* data, __global T* out, uint from, uint to) {
@@ -107,21 +140,6 @@ void write_kept(__global const T* data, __global T* out, uint from, uint to, uin
 #if NMS_TO
   convert_box(data, out, from * e + coord_start, to * e + coord_start);
 #endif
-}
-
-// Writes -1 to the rows [begin, end) of the tensor: 16 bytes a store, except at the ends.
-void fill_rows(__global T* out, uint begin, uint end, uint e) {
-  const uint lane = get_local_id(0);
-  const uint per = 16 / sizeof(Element);  // elements in 16 bytes; no more than NMS_WG
-  const uint start = begin * e;
-  const uint stop = end * e;
-  const uint first = min((start + per - 1) / per * per, stop);  // the first whole 16 bytes
-  const uint last = max(stop / per * per, first);               // end of the last
-  if (start + lane < first) ((__global Element*)out)[start + lane] = (Element)MINUS_ONES;
-  for (uint i = first / per + lane; i < last / per; i += NMS_WG) {
-    ((__global uint4*)out)[i] = (uint4)(MINUS_ONES);
-  }
-  if (last + lane < stop) ((__global Element*)out)[last + lane] = (Element)MINUS_ONES;
 }
 
 // A work-group writes GROUP_ROWS rows of the output: those of candidates, or of kept ones, then -1.

@@ -11,14 +11,15 @@
 //
 //@define ONNX_NMS_WG 64 {16,32,64,128,256}   work-items of a group
 
+//@shared options
 #ifndef ONNX_NMS_WG
 #define ONNX_NMS_WG 64
 #endif
-
-#if ONNX_NMS_WG != 16 && ONNX_NMS_WG != 32 && ONNX_NMS_WG != 64 && ONNX_NMS_WG != 128 && \
-    ONNX_NMS_WG != 256
-#error "onnx_nms.cl: ONNX_NMS_WG must be 16, 32, 64, 128 or 256"
+#if ONNX_NMS_WG != 16 && ONNX_NMS_WG != 32 && ONNX_NMS_WG != 64 && \
+    ONNX_NMS_WG != 128 && ONNX_NMS_WG != 256
+#error "onnx_nms.cl: ONNX_NMS_WG must be one of 16, 32, 64, 128, 256"
 #endif
+//@end
 
 // (kept by the sets before `set`, kept by all). All items must call it, once.
 int2 kept_before(__global const int* totals, __local int2* sums, uint set, uint sets, uint chunks) {

@@ -20,18 +20,38 @@
 //@define PAD_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define PAD_LY    4 {1,2,4,8,16,32,64,128,256}   and rows
 
+//@shared options
 #ifndef PAD_MODE
 #define PAD_MODE 0
+#endif
+#if PAD_MODE != 0 && PAD_MODE != 1 && PAD_MODE != 2 && \
+    PAD_MODE != 3
+#error "pad.cl: PAD_MODE must be one of 0, 1, 2, 3"
 #endif
 #ifndef PAD_UNIT
 #define PAD_UNIT 1
 #endif
+#if PAD_UNIT != 1 && PAD_UNIT != 2 && PAD_UNIT != 4 && \
+    PAD_UNIT != 8
+#error "pad.cl: PAD_UNIT must be one of 1, 2, 4, 8"
+#endif
 #ifndef PAD_LX
 #define PAD_LX 16
+#endif
+#if PAD_LX != 1 && PAD_LX != 2 && PAD_LX != 4 && \
+    PAD_LX != 8 && PAD_LX != 16 && PAD_LX != 32 && \
+    PAD_LX != 64 && PAD_LX != 128 && PAD_LX != 256
+#error "pad.cl: PAD_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef PAD_LY
 #define PAD_LY 4
 #endif
+#if PAD_LY != 1 && PAD_LY != 2 && PAD_LY != 4 && \
+    PAD_LY != 8 && PAD_LY != 16 && PAD_LY != 32 && \
+    PAD_LY != 64 && PAD_LY != 128 && PAD_LY != 256
+#error "pad.cl: PAD_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT PAD_UNIT
 
@@ -46,10 +66,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -63,13 +81,13 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
 #define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))
+//@end
 
 // ---- places ----
 

@@ -36,52 +36,93 @@
 //@define POOL2D_LX      16 {1,2,4,8,16,32,64,128,256}  work-items of a group along x
 //@define POOL2D_LY      4 {1,2,4,8,16,32,64,128,256}  and along y, for windows
 
+//@shared options
 #ifndef POOL2D_MAX
 #define POOL2D_MAX 0
+#endif
+#if POOL2D_MAX != 0 && POOL2D_MAX != 1
+#error "pool2d.cl: POOL2D_MAX must be one of 0, 1"
 #endif
 #ifndef POOL2D_COUNT
 #define POOL2D_COUNT 0
 #endif
+#if POOL2D_COUNT != 0 && POOL2D_COUNT != 1 && POOL2D_COUNT != 2
+#error "pool2d.cl: POOL2D_COUNT must be one of 0, 1, 2"
+#endif
 #ifndef POOL2D_UNIT
 #define POOL2D_UNIT 1
+#endif
+#if POOL2D_UNIT != 1 && POOL2D_UNIT != 4
+#error "pool2d.cl: POOL2D_UNIT must be one of 1, 4"
 #endif
 #ifndef POOL2D_LANES
 #define POOL2D_LANES 16
 #endif
+#if POOL2D_LANES != 4 && POOL2D_LANES != 8 && POOL2D_LANES != 16 && \
+    POOL2D_LANES != 32 && POOL2D_LANES != 64 && POOL2D_LANES != 128 && \
+    POOL2D_LANES != 256
+#error "pool2d.cl: POOL2D_LANES must be one of 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef POOL2D_MAPS
 #define POOL2D_MAPS 4
+#endif
+#if POOL2D_MAPS != 1 && POOL2D_MAPS != 2 && POOL2D_MAPS != 4 && \
+    POOL2D_MAPS != 8 && POOL2D_MAPS != 16 && POOL2D_MAPS != 32 && \
+    POOL2D_MAPS != 64
+#error "pool2d.cl: POOL2D_MAPS must be one of 1, 2, 4, 8, 16, 32, 64"
 #endif
 #ifndef POOL2D_R
 #define POOL2D_R 3
 #endif
+#if POOL2D_R != 1 && POOL2D_R != 2 && POOL2D_R != 3 && \
+    POOL2D_R != 4 && POOL2D_R != 5 && POOL2D_R != 6 && \
+    POOL2D_R != 7
+#error "pool2d.cl: POOL2D_R must be one of 1, 2, 3, 4, 5, 6, 7"
+#endif
 #ifndef POOL2D_S
 #define POOL2D_S 3
+#endif
+#if POOL2D_S != 1 && POOL2D_S != 2 && POOL2D_S != 3 && \
+    POOL2D_S != 4 && POOL2D_S != 5 && POOL2D_S != 6 && \
+    POOL2D_S != 7
+#error "pool2d.cl: POOL2D_S must be one of 1, 2, 3, 4, 5, 6, 7"
 #endif
 #ifndef POOL2D_STRIDE
 #define POOL2D_STRIDE 1
 #endif
+#if POOL2D_STRIDE != 1 && POOL2D_STRIDE != 2 && POOL2D_STRIDE != 3 && \
+    POOL2D_STRIDE != 4
+#error "pool2d.cl: POOL2D_STRIDE must be one of 1, 2, 3, 4"
+#endif
 #ifndef POOL2D_RUN
 #define POOL2D_RUN 4
+#endif
+#if POOL2D_RUN != 1 && POOL2D_RUN != 2 && POOL2D_RUN != 4
+#error "pool2d.cl: POOL2D_RUN must be one of 1, 2, 4"
 #endif
 #ifndef POOL2D_PAD
 #define POOL2D_PAD 1
 #endif
+#if POOL2D_PAD != 0 && POOL2D_PAD != 1
+#error "pool2d.cl: POOL2D_PAD must be one of 0, 1"
+#endif
 #ifndef POOL2D_LX
 #define POOL2D_LX 16
+#endif
+#if POOL2D_LX != 1 && POOL2D_LX != 2 && POOL2D_LX != 4 && \
+    POOL2D_LX != 8 && POOL2D_LX != 16 && POOL2D_LX != 32 && \
+    POOL2D_LX != 64 && POOL2D_LX != 128 && POOL2D_LX != 256
+#error "pool2d.cl: POOL2D_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef POOL2D_LY
 #define POOL2D_LY 4
 #endif
-
-#if POOL2D_UNIT != 1 && POOL2D_UNIT != 4
-#error "pool2d.cl: POOL2D_UNIT must be 1 or 4"
+#if POOL2D_LY != 1 && POOL2D_LY != 2 && POOL2D_LY != 4 && \
+    POOL2D_LY != 8 && POOL2D_LY != 16 && POOL2D_LY != 32 && \
+    POOL2D_LY != 64 && POOL2D_LY != 128 && POOL2D_LY != 256
+#error "pool2d.cl: POOL2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
-#if POOL2D_LANES < 4 || POOL2D_LANES > 256 || POOL2D_LANES & (POOL2D_LANES - 1)
-#error "pool2d.cl: POOL2D_LANES must be a power of two from 4 to 256"
-#endif
-#if POOL2D_MAPS < 1 || POOL2D_MAPS > 64 || POOL2D_MAPS & (POOL2D_MAPS - 1)
-#error "pool2d.cl: POOL2D_MAPS must be a power of two up to 64"
-#endif
+//@end
 
 //@shared element
 #ifdef CLAM_F16
@@ -92,9 +133,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+#define UNIT POOL2D_UNIT
 
 // Of numbers or of vectors. A comparison with NaN is false, so a NaN stays once it is there.
 #if POOL2D_MAX
@@ -127,9 +170,8 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
-//@end
 
-#if POOL2D_UNIT == 4
+#if UNIT == 4
 typedef float4 Unit;
 #define LOAD load4
 #define STORE store4
@@ -138,6 +180,7 @@ typedef float Unit;
 #define LOAD load1
 #define STORE store1
 #endif
+//@end
 
 // ---- from the elements to the output ----
 
@@ -151,26 +194,14 @@ float merge4(float4 v) {
 #endif
 }
 
-// `inside`: elements of the window that a mean divides by.
-Unit finish(Unit all, float scale, int inside) {
+// Of a number or a vector. `inside`: elements of the window that a mean divides by.
 #if POOL2D_MAX
-  return all;
+#define FINISH(all, inside) (all)
 #elif POOL2D_COUNT
-  return all / (float)inside;
+#define FINISH(all, inside) ((all) / (float)(inside))
 #else
-  return all * scale;
+#define FINISH(all, inside) ((all) * scale)
 #endif
-}
-
-float finish1(float all, float scale, int inside) {
-#if POOL2D_MAX
-  return all;
-#elif POOL2D_COUNT
-  return all / (float)inside;
-#else
-  return all * scale;
-#endif
-}
 
 // ---- whole maps ----
 
@@ -236,7 +267,7 @@ __kernel MAP_GROUP void pool2d_global(__global const T* x, __global T* y, int ma
   const uint first = min(map, (uint)maps - 1) * n;
   const float own = merge_piece(x, first, n, lane);
   const float all = merge_lanes(own, partials, row, lane);
-  if (lane == 0 && map < (uint)maps) store1(finish1(all, scale, n), y, map * SIZE);
+  if (lane == 0 && map < (uint)maps) store1(FINISH(all, n), y, map * SIZE);
 }
 
 // Items side by side along the channels, lanes down the map.
@@ -270,7 +301,7 @@ __kernel CHANNEL_GROUP void pool2d_nhwc_global(__global const T* x, __global T* 
     merged = MERGE(merged, v);
   }
   if (lane == 0 && column < units) {
-    STORE(finish(merged, scale, n), y, (image * channels + at) * SIZE);
+    STORE(FINISH(merged, n), y, (image * channels + at) * SIZE);
   }
 }
 
@@ -351,7 +382,7 @@ __kernel WINDOW_GROUP void pool2d_run(__global const T* x, __global T* y, int h,
   for (int j = 0; j < POOL2D_RUN; ++j) {
     const int rows = count_taps(top + j * POOL2D_STRIDE, POOL2D_R, h, h_end);
     const uint at = ((map * oh + first_oy + j) * ow + ox) * SIZE;
-    if (first_oy + j < oh) store1(finish1(all[j], scale, rows * columns), y, at);
+    if (first_oy + j < oh) store1(FINISH(all[j], rows * columns), y, at);
   }
 }
 
@@ -403,7 +434,7 @@ __kernel WINDOW_GROUP void pool2d_window(__global const T* x, __global T* y, int
   const uint at = ((map * h + max(top, 0)) * w + max(left, 0)) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * SIZE, SIZE);
   const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
-  STORE(finish(all, scale, taps), y, ((map * oh + oy) * ow + ox) * SIZE);
+  STORE(FINISH(all, taps), y, ((map * oh + oy) * ow + ox) * SIZE);
 }
 
 // POOL2D_UNIT channels of one output an item.
@@ -439,7 +470,7 @@ __kernel WINDOW_GROUP void pool2d_nhwc(__global const T* x, __global T* y, int c
   const uint at = (((image * h + max(top, 0)) * w + max(left, 0)) * c + first) * SIZE;
   const Unit all = merge_window(x, at, rows, columns, w * c * SIZE, c * SIZE);
   const int taps = count_taps(top, r, h, h_end) * count_taps(left, s, w, w_end);
-  STORE(finish(all, scale, taps), y, ((line * ow + ox) * c + first) * SIZE);
+  STORE(FINISH(all, taps), y, ((line * ow + ox) * c + first) * SIZE);
 }
 
 // ---- the trips of the loops of the compiled code, for predicted times ----

@@ -23,34 +23,49 @@
 //@define REDUCE_LANES  16 {1,2,4,8,16,32,64,128,256}  work-items that share a result
 //@define REDUCE_ROWS   4 {1,2,4,8,16,32,64,128,256}   results of a group, in units
 
+//@shared options
 #ifndef REDUCE_MERGE
 #define REDUCE_MERGE 0
+#endif
+#if REDUCE_MERGE != 0 && REDUCE_MERGE != 1 && REDUCE_MERGE != 2 && \
+    REDUCE_MERGE != 3
+#error "reduce.cl: REDUCE_MERGE must be one of 0, 1, 2, 3"
 #endif
 #ifndef REDUCE_TERM
 #define REDUCE_TERM 0
 #endif
+#if REDUCE_TERM != 0 && REDUCE_TERM != 1 && REDUCE_TERM != 2
+#error "reduce.cl: REDUCE_TERM must be one of 0, 1, 2"
+#endif
 #ifndef REDUCE_ROOT
 #define REDUCE_ROOT 0
+#endif
+#if REDUCE_ROOT != 0 && REDUCE_ROOT != 1
+#error "reduce.cl: REDUCE_ROOT must be one of 0, 1"
 #endif
 #ifndef REDUCE_UNIT
 #define REDUCE_UNIT 1
 #endif
+#if REDUCE_UNIT != 1 && REDUCE_UNIT != 4
+#error "reduce.cl: REDUCE_UNIT must be one of 1, 4"
+#endif
 #ifndef REDUCE_LANES
 #define REDUCE_LANES 16
+#endif
+#if REDUCE_LANES != 1 && REDUCE_LANES != 2 && REDUCE_LANES != 4 && \
+    REDUCE_LANES != 8 && REDUCE_LANES != 16 && REDUCE_LANES != 32 && \
+    REDUCE_LANES != 64 && REDUCE_LANES != 128 && REDUCE_LANES != 256
+#error "reduce.cl: REDUCE_LANES must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef REDUCE_ROWS
 #define REDUCE_ROWS 4
 #endif
-
-#if REDUCE_UNIT != 1 && REDUCE_UNIT != 4
-#error "reduce.cl: REDUCE_UNIT must be 1 or 4"
+#if REDUCE_ROWS != 1 && REDUCE_ROWS != 2 && REDUCE_ROWS != 4 && \
+    REDUCE_ROWS != 8 && REDUCE_ROWS != 16 && REDUCE_ROWS != 32 && \
+    REDUCE_ROWS != 64 && REDUCE_ROWS != 128 && REDUCE_ROWS != 256
+#error "reduce.cl: REDUCE_ROWS must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
-#if REDUCE_LANES < 1 || REDUCE_LANES > 256 || REDUCE_LANES & (REDUCE_LANES - 1)
-#error "reduce.cl: REDUCE_LANES must be a power of two up to 256"
-#endif
-#if REDUCE_ROWS < 1 || REDUCE_ROWS > 256 || REDUCE_ROWS & (REDUCE_ROWS - 1)
-#error "reduce.cl: REDUCE_ROWS must be a power of two up to 256"
-#endif
+//@end
 
 //@shared element
 #ifdef CLAM_F16
@@ -61,9 +76,11 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+#define UNIT REDUCE_UNIT
 #define LANES REDUCE_LANES
 #define ROW_GROUP __attribute__((reqd_work_group_size(LANES, REDUCE_ROWS, 1)))
 #define COLUMN_GROUP __attribute__((reqd_work_group_size(REDUCE_ROWS, LANES, 1)))
@@ -113,9 +130,8 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
-//@end
 
-#if REDUCE_UNIT == 4
+#if UNIT == 4
 typedef float4 Unit;
 #define LOAD load4
 #define STORE store4
@@ -124,6 +140,7 @@ typedef float Unit;
 #define LOAD load1
 #define STORE store1
 #endif
+//@end
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float merge4(float4 v) {

@@ -35,52 +35,93 @@
 //@define RESIZE_LX        16 {1,2,4,8,16,32,64,128,256}  work-items of a group along x
 //@define RESIZE_LY        4 {1,2,4,8,16,32,64,128,256}   and along y
 
+//@shared options
 #ifndef RESIZE_RESIDUAL
 #define RESIZE_RESIDUAL 0
+#endif
+#if RESIZE_RESIDUAL != 0 && RESIZE_RESIDUAL != 1
+#error "resize.cl: RESIZE_RESIDUAL must be one of 0, 1"
 #endif
 #ifndef RESIZE_UNIT
 #define RESIZE_UNIT 4
 #endif
+#if RESIZE_UNIT != 1 && RESIZE_UNIT != 2 && RESIZE_UNIT != 4
+#error "resize.cl: RESIZE_UNIT must be one of 1, 2, 4"
+#endif
 #ifndef RESIZE_MAPS
 #define RESIZE_MAPS 1
+#endif
+#if RESIZE_MAPS != 1 && RESIZE_MAPS != 2 && RESIZE_MAPS != 4 && \
+    RESIZE_MAPS != 8
+#error "resize.cl: RESIZE_MAPS must be one of 1, 2, 4, 8"
 #endif
 #ifndef RESIZE_H
 #define RESIZE_H 2
 #endif
+#if RESIZE_H != 1 && RESIZE_H != 2 && RESIZE_H != 4 && \
+    RESIZE_H != 8
+#error "resize.cl: RESIZE_H must be one of 1, 2, 4, 8"
+#endif
 #ifndef RESIZE_W
 #define RESIZE_W 2
+#endif
+#if RESIZE_W != 1 && RESIZE_W != 2 && RESIZE_W != 4 && \
+    RESIZE_W != 8
+#error "resize.cl: RESIZE_W must be one of 1, 2, 4, 8"
 #endif
 #ifndef RESIZE_LX
 #define RESIZE_LX 16
 #endif
+#if RESIZE_LX != 1 && RESIZE_LX != 2 && RESIZE_LX != 4 && \
+    RESIZE_LX != 8 && RESIZE_LX != 16 && RESIZE_LX != 32 && \
+    RESIZE_LX != 64 && RESIZE_LX != 128 && RESIZE_LX != 256
+#error "resize.cl: RESIZE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef RESIZE_LY
 #define RESIZE_LY 4
 #endif
+#if RESIZE_LY != 1 && RESIZE_LY != 2 && RESIZE_LY != 4 && \
+    RESIZE_LY != 8 && RESIZE_LY != 16 && RESIZE_LY != 32 && \
+    RESIZE_LY != 64 && RESIZE_LY != 128 && RESIZE_LY != 256
+#error "resize.cl: RESIZE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT RESIZE_UNIT
-#if UNIT != 1 && UNIT != 2 && UNIT != 4
-#error "resize.cl: RESIZE_UNIT must be 1, 2 or 4"
-#endif
 
-// T is what is computed with, Bits are what is moved.
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+//@shared bits
+#ifdef CLAM_F16
 typedef ushort Bits;
 typedef ushort2 Bits2;
 typedef ushort4 Bits4;
-#define AS_T as_half
-#define AS_BITS as_ushort
 #else
-typedef float T;
 typedef uint Bits;
 typedef uint2 Bits2;
 typedef uint4 Bits4;
+#endif
+//@end
+
+#ifdef CLAM_F16
+#define AS_T as_half
+#define AS_BITS as_ushort
+#else
 #define AS_T as_float
 #define AS_BITS as_uint
 #endif
 
-#define SIZE ((uint)sizeof(T))
 #define GROUP __attribute__((reqd_work_group_size(RESIZE_LX, RESIZE_LY, 1)))
 // PoCL 3.1 mixes the items' arrays of two elements up; of three it does not.
 #define UNITS (UNIT == 2 ? 3 : UNIT)

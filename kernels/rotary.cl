@@ -24,37 +24,62 @@
 //@define ROTARY_LX     16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define ROTARY_LY     4 {1,2,4,8,16,32,64,128,256}   and rows
 
+//@shared options
 #ifndef ROTARY_UNIT
 #define ROTARY_UNIT 1
+#endif
+#if ROTARY_UNIT != 1 && ROTARY_UNIT != 4
+#error "rotary.cl: ROTARY_UNIT must be one of 1, 4"
 #endif
 #ifndef ROTARY_HEADS
 #define ROTARY_HEADS 1
 #endif
+#if ROTARY_HEADS != 1 && ROTARY_HEADS != 2 && ROTARY_HEADS != 4
+#error "rotary.cl: ROTARY_HEADS must be one of 1, 2, 4"
+#endif
 #ifndef ROTARY_LX
 #define ROTARY_LX 16
+#endif
+#if ROTARY_LX != 1 && ROTARY_LX != 2 && ROTARY_LX != 4 && \
+    ROTARY_LX != 8 && ROTARY_LX != 16 && ROTARY_LX != 32 && \
+    ROTARY_LX != 64 && ROTARY_LX != 128 && ROTARY_LX != 256
+#error "rotary.cl: ROTARY_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef ROTARY_LY
 #define ROTARY_LY 4
 #endif
-
-#if ROTARY_UNIT != 1 && ROTARY_UNIT != 4
-#error "rotary.cl: ROTARY_UNIT must be 1 or 4"
+#if ROTARY_LY != 1 && ROTARY_LY != 2 && ROTARY_LY != 4 && \
+    ROTARY_LY != 8 && ROTARY_LY != 16 && ROTARY_LY != 32 && \
+    ROTARY_LY != 64 && ROTARY_LY != 128 && ROTARY_LY != 256
+#error "rotary.cl: ROTARY_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
+//@end
 
+//@shared element
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half T;
 typedef half4 T4;
-typedef ushort Bits;
-typedef ushort4 Bits4;
 #else
 typedef float T;
 typedef float4 T4;
-typedef uint Bits;
-typedef uint4 Bits4;
 #endif
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
+//@shared bits
+#ifdef CLAM_F16
+typedef ushort Bits;
+typedef ushort2 Bits2;
+typedef ushort4 Bits4;
+#else
+typedef uint Bits;
+typedef uint2 Bits2;
+typedef uint4 Bits4;
+#endif
+//@end
+
 #define GROUP __attribute__((reqd_work_group_size(ROTARY_LX, ROTARY_LY, 1)))
 
 // ---- units: what an item loads, computes and stores at a time ----

@@ -19,45 +19,32 @@
 //@define SCALE_SHIFT_LY    4 {1,2,4,8,16,32,64,128,256}   and across rows
 //@define SCALE_SHIFT_ACT   none {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid,scaled}  activation
 
+//@shared options
 #ifndef SCALE_SHIFT_UNIT
 #define SCALE_SHIFT_UNIT 1
+#endif
+#if SCALE_SHIFT_UNIT != 1 && SCALE_SHIFT_UNIT != 4
+#error "scale_shift.cl: SCALE_SHIFT_UNIT must be one of 1, 4"
 #endif
 #ifndef SCALE_SHIFT_LX
 #define SCALE_SHIFT_LX 16
 #endif
+#if SCALE_SHIFT_LX != 1 && SCALE_SHIFT_LX != 2 && SCALE_SHIFT_LX != 4 && \
+    SCALE_SHIFT_LX != 8 && SCALE_SHIFT_LX != 16 && SCALE_SHIFT_LX != 32 && \
+    SCALE_SHIFT_LX != 64 && SCALE_SHIFT_LX != 128 && SCALE_SHIFT_LX != 256
+#error "scale_shift.cl: SCALE_SHIFT_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef SCALE_SHIFT_LY
 #define SCALE_SHIFT_LY 4
+#endif
+#if SCALE_SHIFT_LY != 1 && SCALE_SHIFT_LY != 2 && SCALE_SHIFT_LY != 4 && \
+    SCALE_SHIFT_LY != 8 && SCALE_SHIFT_LY != 16 && SCALE_SHIFT_LY != 32 && \
+    SCALE_SHIFT_LY != 64 && SCALE_SHIFT_LY != 128 && SCALE_SHIFT_LY != 256
+#error "scale_shift.cl: SCALE_SHIFT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
 #endif
 #ifndef SCALE_SHIFT_ACT
 #define SCALE_SHIFT_ACT none
 #endif
-
-#if SCALE_SHIFT_UNIT != 1 && SCALE_SHIFT_UNIT != 4
-#error "scale_shift.cl: SCALE_SHIFT_UNIT must be 1 or 4"
-#endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
-#endif
-//@end
-
-#define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(SCALE_SHIFT_LX, SCALE_SHIFT_LY, 1)))
-
-// ---- activations: SCALE_SHIFT_ACT is the name of one of these, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -73,6 +60,31 @@ typedef float4 T4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+#define GROUP __attribute__((reqd_work_group_size(SCALE_SHIFT_LX, SCALE_SHIFT_LY, 1)))
+
+// ---- activations: SCALE_SHIFT_ACT is the name of one of these, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 

@@ -18,15 +18,31 @@
 //@define SLICE_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along a row
 //@define SLICE_LY    4 {1,2,4,8,16,32,64,128,256}   and rows
 
+//@shared options
 #ifndef SLICE_UNIT
 #define SLICE_UNIT 1
+#endif
+#if SLICE_UNIT != 1 && SLICE_UNIT != 2 && SLICE_UNIT != 4 && \
+    SLICE_UNIT != 8
+#error "slice.cl: SLICE_UNIT must be one of 1, 2, 4, 8"
 #endif
 #ifndef SLICE_LX
 #define SLICE_LX 16
 #endif
+#if SLICE_LX != 1 && SLICE_LX != 2 && SLICE_LX != 4 && \
+    SLICE_LX != 8 && SLICE_LX != 16 && SLICE_LX != 32 && \
+    SLICE_LX != 64 && SLICE_LX != 128 && SLICE_LX != 256
+#error "slice.cl: SLICE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef SLICE_LY
 #define SLICE_LY 4
 #endif
+#if SLICE_LY != 1 && SLICE_LY != 2 && SLICE_LY != 4 && \
+    SLICE_LY != 8 && SLICE_LY != 16 && SLICE_LY != 32 && \
+    SLICE_LY != 64 && SLICE_LY != 128 && SLICE_LY != 256
+#error "slice.cl: SLICE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT SLICE_UNIT
 
@@ -41,10 +57,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -58,13 +72,13 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
 #define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))
+//@end
 
 // ---- kernels ----
 

@@ -34,40 +34,66 @@
 //@define SOFTMAX_LOG     0 {0,1}                      the logarithm of the softmax
 //@define SOFTMAX_NATIVE  0 {0,1}                      native_exp2 for exp2
 
+//@shared options
 #ifndef SOFTMAX_UNIT
 #define SOFTMAX_UNIT 1
+#endif
+#if SOFTMAX_UNIT != 1 && SOFTMAX_UNIT != 4
+#error "softmax.cl: SOFTMAX_UNIT must be one of 1, 4"
 #endif
 #ifndef SOFTMAX_LANES
 #define SOFTMAX_LANES 16
 #endif
+#if SOFTMAX_LANES != 4 && SOFTMAX_LANES != 8 && SOFTMAX_LANES != 16 && \
+    SOFTMAX_LANES != 32 && SOFTMAX_LANES != 64 && SOFTMAX_LANES != 128 && \
+    SOFTMAX_LANES != 256
+#error "softmax.cl: SOFTMAX_LANES must be one of 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef SOFTMAX_ROWS
 #define SOFTMAX_ROWS 4
+#endif
+#if SOFTMAX_ROWS != 1 && SOFTMAX_ROWS != 2 && SOFTMAX_ROWS != 4 && \
+    SOFTMAX_ROWS != 8 && SOFTMAX_ROWS != 16 && SOFTMAX_ROWS != 32 && \
+    SOFTMAX_ROWS != 64
+#error "softmax.cl: SOFTMAX_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
 #endif
 #ifndef SOFTMAX_HELD
 #define SOFTMAX_HELD 4
 #endif
+#if SOFTMAX_HELD != 1 && SOFTMAX_HELD != 2 && SOFTMAX_HELD != 3 && \
+    SOFTMAX_HELD != 4 && SOFTMAX_HELD != 5 && SOFTMAX_HELD != 6 && \
+    SOFTMAX_HELD != 7 && SOFTMAX_HELD != 8 && SOFTMAX_HELD != 9 && \
+    SOFTMAX_HELD != 10 && SOFTMAX_HELD != 11 && SOFTMAX_HELD != 12 && \
+    SOFTMAX_HELD != 13 && SOFTMAX_HELD != 14 && SOFTMAX_HELD != 15 && \
+    SOFTMAX_HELD != 16
+#error "softmax.cl: SOFTMAX_HELD must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+#endif
 #ifndef SOFTMAX_MASK
 #define SOFTMAX_MASK 0
+#endif
+#if SOFTMAX_MASK != 0 && SOFTMAX_MASK != 1
+#error "softmax.cl: SOFTMAX_MASK must be one of 0, 1"
 #endif
 #ifndef SOFTMAX_SCALE
 #define SOFTMAX_SCALE 0
 #endif
+#if SOFTMAX_SCALE != 0 && SOFTMAX_SCALE != 1
+#error "softmax.cl: SOFTMAX_SCALE must be one of 0, 1"
+#endif
 #ifndef SOFTMAX_LOG
 #define SOFTMAX_LOG 0
+#endif
+#if SOFTMAX_LOG != 0 && SOFTMAX_LOG != 1
+#error "softmax.cl: SOFTMAX_LOG must be one of 0, 1"
 #endif
 #ifndef SOFTMAX_NATIVE
 #define SOFTMAX_NATIVE 0
 #endif
+#if SOFTMAX_NATIVE != 0 && SOFTMAX_NATIVE != 1
+#error "softmax.cl: SOFTMAX_NATIVE must be one of 0, 1"
+#endif
+//@end
 
-#if SOFTMAX_UNIT != 1 && SOFTMAX_UNIT != 4
-#error "softmax.cl: SOFTMAX_UNIT must be 1 or 4"
-#endif
-#if SOFTMAX_LANES < 4 || SOFTMAX_LANES > 256 || SOFTMAX_LANES & (SOFTMAX_LANES - 1)
-#error "softmax.cl: SOFTMAX_LANES must be a power of two from 4 to 256"
-#endif
-#if SOFTMAX_ROWS < 1 || SOFTMAX_ROWS > 64 || SOFTMAX_ROWS & (SOFTMAX_ROWS - 1)
-#error "softmax.cl: SOFTMAX_ROWS must be a power of two up to 64"
-#endif
 #if SOFTMAX_HELD < 1 || SOFTMAX_HELD * SOFTMAX_UNIT > 16
 #error "softmax.cl: a lane holds 1 to 16 elements: SOFTMAX_HELD * SOFTMAX_UNIT"
 #endif
@@ -81,23 +107,36 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))
 //@end
 
 // The operations are those of the text: scale * src - m must not become one fma.
 #pragma OPENCL FP_CONTRACT OFF
 
-#define SIZE ((uint)sizeof(T))
-#define LOG2_E 1.44269504f
-#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+#define NATIVE SOFTMAX_NATIVE
 // PoCL 3.1 mixes the items' arrays of two floats up; of three it does not.
 #define REGISTERS (SOFTMAX_HELD == 2 ? 3 : SOFTMAX_HELD)
 #define ROW_GROUP __attribute__((reqd_work_group_size(SOFTMAX_LANES, SOFTMAX_ROWS, 1)))
 #define COLUMN_GROUP __attribute__((reqd_work_group_size(SOFTMAX_ROWS, SOFTMAX_LANES, 1)))
 
+//@shared exponent
+#define LOG2_E 1.44269504f
+#define LOWEST (-3.402823466e+38f)  // below every x but -inf; -inf - -inf would be NaN
+
+#if NATIVE
+#define EXP2 native_exp2
+#else
+#define EXP2 exp2
+#endif
+//@end
+
+//@shared total
 float largest4(float4 v) { return fmax(fmax(v.x, v.y), fmax(v.z, v.w)); }
 
 // Not v.x + v.y + ...: of that LLVM makes shuffles that end the simulator Oclgrind 21.10.
 float total4(float4 v) { return dot(v, (float4)(1.0f)); }
+//@end
 
 // ---- units: what a lane loads, computes and stores at a time ----
 
@@ -131,12 +170,6 @@ void store(float v, __global T* p, uint at) { *(__global T*)((__global char*)p +
 
 float largest(float v) { return v; }
 float total(float v) { return v; }
-#endif
-
-#if SOFTMAX_NATIVE
-#define EXP2 native_exp2
-#else
-#define EXP2 exp2
 #endif
 
 // exp of differences from the maximum.

@@ -27,12 +27,22 @@
 //@define SSD_DECODE_ANCHORS  16 {1,2,4,8,16,32,64}   anchors of a group
 //@define SSD_DECODE_UNIT     4 {1,4}                 elements of box in a load
 
+//@shared options
 #ifndef SSD_DECODE_ANCHORS
 #define SSD_DECODE_ANCHORS 16
+#endif
+#if SSD_DECODE_ANCHORS != 1 && SSD_DECODE_ANCHORS != 2 && SSD_DECODE_ANCHORS != 4 && \
+    SSD_DECODE_ANCHORS != 8 && SSD_DECODE_ANCHORS != 16 && SSD_DECODE_ANCHORS != 32 && \
+    SSD_DECODE_ANCHORS != 64
+#error "ssd_decode.cl: SSD_DECODE_ANCHORS must be one of 1, 2, 4, 8, 16, 32, 64"
 #endif
 #ifndef SSD_DECODE_UNIT
 #define SSD_DECODE_UNIT 4
 #endif
+#if SSD_DECODE_UNIT != 1 && SSD_DECODE_UNIT != 4
+#error "ssd_decode.cl: SSD_DECODE_UNIT must be one of 1, 4"
+#endif
+//@end
 
 //@shared element2
 #ifdef CLAM_F16
@@ -45,9 +55,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define LANES 4  // work-items that share an anchor: their partial results are one float4
 #define LOG2_E 1.44269504f
 #define LOWEST (-3.402823466e+38f)  // below every score but -inf; -inf - -inf would be NaN

@@ -23,15 +23,31 @@
 //@define TRANSPOSE_LX    16 {1,2,4,8,16,32,64,128,256}  work-items of a group along x; of a tile 16
 //@define TRANSPOSE_LY    4 {1,2,4,8,16,32,64,128,256}   and along y; of a tile up to 16
 
+//@shared options
 #ifndef TRANSPOSE_UNIT
 #define TRANSPOSE_UNIT 1
+#endif
+#if TRANSPOSE_UNIT != 1 && TRANSPOSE_UNIT != 2 && TRANSPOSE_UNIT != 4 && \
+    TRANSPOSE_UNIT != 8
+#error "transpose.cl: TRANSPOSE_UNIT must be one of 1, 2, 4, 8"
 #endif
 #ifndef TRANSPOSE_LX
 #define TRANSPOSE_LX 16
 #endif
+#if TRANSPOSE_LX != 1 && TRANSPOSE_LX != 2 && TRANSPOSE_LX != 4 && \
+    TRANSPOSE_LX != 8 && TRANSPOSE_LX != 16 && TRANSPOSE_LX != 32 && \
+    TRANSPOSE_LX != 64 && TRANSPOSE_LX != 128 && TRANSPOSE_LX != 256
+#error "transpose.cl: TRANSPOSE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
 #ifndef TRANSPOSE_LY
 #define TRANSPOSE_LY 4
 #endif
+#if TRANSPOSE_LY != 1 && TRANSPOSE_LY != 2 && TRANSPOSE_LY != 4 && \
+    TRANSPOSE_LY != 8 && TRANSPOSE_LY != 16 && TRANSPOSE_LY != 32 && \
+    TRANSPOSE_LY != 64 && TRANSPOSE_LY != 128 && TRANSPOSE_LY != 256
+#error "transpose.cl: TRANSPOSE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#endif
+//@end
 
 #define UNIT TRANSPOSE_UNIT
 
@@ -46,10 +62,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -63,13 +77,13 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 #define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
 #define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))
+//@end
 
 // ---- kernels ----
 

@@ -24,8 +24,13 @@
 //@define UNARY_AFFINE  1 {0,1}                0: scale is 1 and shift 0
 //@define UNARY_WHOLE   0 {0,1}                1: n is a multiple of 4, nothing is left
 
+//@shared options
 #ifndef UNARY_WG
 #define UNARY_WG 64
+#endif
+#if UNARY_WG != 16 && UNARY_WG != 32 && UNARY_WG != 64 && \
+    UNARY_WG != 128 && UNARY_WG != 256
+#error "unary.cl: UNARY_WG must be one of 16, 32, 64, 128, 256"
 #endif
 #ifndef UNARY_OP
 #define UNARY_OP exp
@@ -33,33 +38,15 @@
 #ifndef UNARY_AFFINE
 #define UNARY_AFFINE 1
 #endif
+#if UNARY_AFFINE != 0 && UNARY_AFFINE != 1
+#error "unary.cl: UNARY_AFFINE must be one of 0, 1"
+#endif
 #ifndef UNARY_WHOLE
 #define UNARY_WHOLE 0
 #endif
-
-//@shared element
-#ifdef CLAM_F16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half T;
-typedef half4 T4;
-#else
-typedef float T;
-typedef float4 T4;
+#if UNARY_WHOLE != 0 && UNARY_WHOLE != 1
+#error "unary.cl: UNARY_WHOLE must be one of 0, 1"
 #endif
-//@end
-
-#define WHOLE UNARY_WHOLE
-#define SIZE ((uint)sizeof(T))
-#define GROUP __attribute__((reqd_work_group_size(UNARY_WG, 1, 1)))
-
-// ---- activations: UNARY_OP is the name of one of these, of one below, or of a built-in ----
-
-//@shared activation
-//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
-//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
-//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
-//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
-//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f
 #endif
@@ -75,6 +62,32 @@ typedef float4 T4;
 #ifndef CLAM_ACT_SHIFT
 #define CLAM_ACT_SHIFT 0.0f
 #endif
+//@end
+
+//@shared element
+#ifdef CLAM_F16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
+typedef half4 T4;
+#else
+typedef float T;
+typedef float4 T4;
+#endif
+
+#define SIZE ((uint)sizeof(T))
+//@end
+
+#define WHOLE UNARY_WHOLE
+#define GROUP __attribute__((reqd_work_group_size(UNARY_WG, 1, 1)))
+
+// ---- activations: UNARY_OP is the name of one of these, of one below, or of a built-in ----
+
+//@shared activation
+//@define CLAM_ACT_ALPHA 0.2f  slope of hard_sigmoid; of leaky_relu below 0; the least of clip
+//@define CLAM_ACT_BETA  0.5f  hard_sigmoid of 0; the most of clip
+//@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
+//@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
+//@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
 
 float none(float z) { return z; }
 
@@ -161,7 +174,6 @@ float mish(float z) {
   const float n = z < 0.0f ? e * (e + 2.0f) : fma(2.0f, e, 1.0f);
   return z * (n / (n + (z < 0.0f ? 2.0f : 2.0f * e * e)));
 }
-
 
 // The error function by an odd rational approximation, x P(x^2) / Q(x^2) of degrees 13 and 8, with the coefficients of
 // the library Eigen. Its relative error is at most 3.4e-7. From 3.92 on it is 1 in float.

@@ -26,15 +26,30 @@
 //@define YOLO_DECODE_WG    64 {1,2,4,8,16,32,64}   items of a group of columns
 //@define YOLO_DECODE_ROWS  16 {1,2,4,8,16,32,64}   boxes of a group of rows
 
+//@shared options
 #ifndef YOLO_DECODE_UNIT
 #define YOLO_DECODE_UNIT 1
+#endif
+#if YOLO_DECODE_UNIT != 1 && YOLO_DECODE_UNIT != 4
+#error "yolo_decode.cl: YOLO_DECODE_UNIT must be one of 1, 4"
 #endif
 #ifndef YOLO_DECODE_WG
 #define YOLO_DECODE_WG 64
 #endif
+#if YOLO_DECODE_WG != 1 && YOLO_DECODE_WG != 2 && YOLO_DECODE_WG != 4 && \
+    YOLO_DECODE_WG != 8 && YOLO_DECODE_WG != 16 && YOLO_DECODE_WG != 32 && \
+    YOLO_DECODE_WG != 64
+#error "yolo_decode.cl: YOLO_DECODE_WG must be one of 1, 2, 4, 8, 16, 32, 64"
+#endif
 #ifndef YOLO_DECODE_ROWS
 #define YOLO_DECODE_ROWS 16
 #endif
+#if YOLO_DECODE_ROWS != 1 && YOLO_DECODE_ROWS != 2 && YOLO_DECODE_ROWS != 4 && \
+    YOLO_DECODE_ROWS != 8 && YOLO_DECODE_ROWS != 16 && YOLO_DECODE_ROWS != 32 && \
+    YOLO_DECODE_ROWS != 64
+#error "yolo_decode.cl: YOLO_DECODE_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
+#endif
+//@end
 
 //@shared element2
 #ifdef CLAM_F16
@@ -47,9 +62,10 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
-//@end
 
 #define SIZE ((uint)sizeof(T))
+//@end
+
 #define LANES 4  // work-items that share a row: their partial results are one float4
 #define NO_CLASS 0x7FFFFFFF
 

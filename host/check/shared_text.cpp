@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "shared_text.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <sstream>
 
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/contracts.hpp"
 
 namespace clam {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kBegin = "//@shared", kEnd = "//@end";
+const std::string kBegin = "//@shared", kEnd = "//@end", kOptions = "options";
 
 /// What stands behind the head of a shared file, which ends at the first empty line.
 std::string body_of(const std::string& name, const std::string& text) {
@@ -27,10 +29,28 @@ std::string body_of(const std::string& name, const std::string& text) {
   return text.substr(head + 2);
 }
 
-}  // namespace
+/// The default of each option, and what refuses a number that is not legal.
+std::string options_text(const FileTags& tags) {
+  constexpr std::size_t kAlike = 3;  // comparisons on a line
+  std::string text;
+  for (const DefineTag& define : tags.defines) {
+    if (define.fallback == "off") continue;
+    text += fmt::format("#ifndef {0}\n#define {0} {1}\n#endif\n", define.name, define.fallback);
+    if (define.values.empty() || !std::isdigit(define.fallback[0])) continue;
+    std::string differs;
+    for (std::size_t i = 0; i < define.values.size(); ++i) {
+      const char* glue = i == 0 ? "" : i % kAlike == 0 ? " && \\\n    " : " && ";
+      differs += fmt::format("{}{} != {}", glue, define.name, define.values[i]);
+    }
+    text += fmt::format("#if {}\n#error \"{}: {} must be one of {}\"\n#endif\n", differs, tags.file,
+                        define.name, fmt::join(define.values, ", "));
+  }
+  return text;
+}
 
-std::string with_shared_text(const std::string& file, const std::string& text,
-                             const SharedSource& source) {
+/// The text with `body(NAME)` between each //@shared NAME and its //@end.
+std::string with_bodies(const std::string& file, const std::string& text,
+                        const SharedSource& body) {
   std::istringstream lines(text);
   std::string result, open;
   int number = 0;
@@ -47,10 +67,27 @@ std::string with_shared_text(const std::string& file, const std::string& text,
     if (!begins) continue;
     open = line.substr(std::min(line.find_first_not_of(' ', kBegin.size()), line.size()));
     if (open.empty()) reject("//@shared needs a name");
-    result += body_of(open, source(open));
+    result += body(open);
   }
   if (!open.empty()) reject(fmt::format("the copy of {} has no //@end", open));
   return result;
+}
+
+}  // namespace
+
+std::string with_shared_text(const std::string& file, const std::string& text,
+                             const SharedSource& source) {
+  bool has_options = false;
+  std::string options;
+  const auto body = [&](const std::string& name) {
+    if (name != kOptions) return body_of(name, source(name));
+    has_options = true;
+    return options;
+  };
+  const std::string copied = with_bodies(file, text, body);
+  if (!has_options) return copied;
+  options = options_text(read_tags({file, copied, file, ""}));  // copies may have //@define too
+  return with_bodies(file, copied, body);
 }
 
 std::vector<std::string> sync_shared_text(const std::string& folder) {

@@ -6,21 +6,6 @@
 //@define CLAM_ACT_OF    none  {none,relu,relu6,silu,gelu,gelu_tanh,sigmoid,tanh,exp,hard_swish,clip,leaky_relu,hard_sigmoid}  what `scaled` scales
 //@define CLAM_ACT_SCALE 1.0f  the factor of `scaled`
 //@define CLAM_ACT_SHIFT 0.0f  what `scaled` adds
-#ifndef CLAM_ACT_ALPHA
-#define CLAM_ACT_ALPHA 0.2f
-#endif
-#ifndef CLAM_ACT_BETA
-#define CLAM_ACT_BETA 0.5f
-#endif
-#ifndef CLAM_ACT_OF
-#define CLAM_ACT_OF none
-#endif
-#ifndef CLAM_ACT_SCALE
-#define CLAM_ACT_SCALE 1.0f
-#endif
-#ifndef CLAM_ACT_SHIFT
-#define CLAM_ACT_SHIFT 0.0f
-#endif
 
 float none(float z) { return z; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// element.cl - how a tensor stores an element, T, and four of them.
+// element.cl - how a tensor stores an element, T, of SIZE bytes, and four of them.
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -9,3 +9,5 @@ typedef half4 T4;
 typedef float T;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))

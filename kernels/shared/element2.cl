@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// element2.cl - how a tensor stores an element, T, and two or four of them.
+// element2.cl - how a tensor stores an element, T, of SIZE bytes, and two or four of them.
 
 #ifdef CLAM_F16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -11,3 +11,5 @@ typedef float T;
 typedef float2 T2;
 typedef float4 T4;
 #endif
+
+#define SIZE ((uint)sizeof(T))

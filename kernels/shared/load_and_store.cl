@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// load_and_store.cl - one element or four at a time, as floats. Needs T and T4.
+// load_and_store.cl - one element or four at a time, as floats. Needs T, T4, and UNIT, how many LOAD
+// and STORE move.
 
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.
 float load1(__global const T* p, uint at) {
@@ -16,3 +17,13 @@ void store1(float v, __global T* p, uint at) { *(__global T*)((__global char*)p 
 void store4(float4 v, __global T* p, uint at) {
   *(__global T4*)((__global char*)p + at) = (T4)((T)v.x, (T)v.y, (T)v.z, (T)v.w);
 }
+
+#if UNIT == 4
+typedef float4 Unit;
+#define LOAD load4
+#define STORE store4
+#else
+typedef float Unit;
+#define LOAD load1
+#define STORE store1
+#endif

@@ -2,6 +2,10 @@
 // parts.cl - sums of which several work-items have a part each, and sums by scalar loads. Needs
 // PARTS, LX, LY, and the texts finish and sum_one.
 
+#if PARTS > 1 && LX * LY * PARTS > 64
+#error "a group must have up to 64 work-items where they share k"
+#endif
+
 #define SUMS (ROWS * VECTORS)
 #if PARTS == 1
 #define PARTIAL_SIZE 1

@@ -2,6 +2,13 @@
 // sums.cl - a tile's sums over k. Needs ROWS, VECTORS, K0, ACC, MAY_BE_EMPTY, and the texts
 // address, factor and rows_and_vectors.
 
+#if ROWS == 5 && ACC != 0
+#error "a tile of 5 rows has sums in float, ACC 0"
+#endif
+#if K0 == 16 && ACC == 2
+#error "K0 must be 4 or 8 where sums are half"
+#endif
+
 // A sum before the loop, as a trip ends, and behind the loop.
 #if ACC == 1
 #define DECLARE(i, v, unused) float4 c##i##_##v = (float4)(0.0f); S4 t##i##_##v;

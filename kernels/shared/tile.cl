@@ -24,3 +24,6 @@ void own_tile(Tile* tile, int own_row, int last) {
   tile->col = (int)COLUMN_GROUP * (4 * VECTORS * LX) + lane * (APART == 4 ? 4 * VECTORS : 4);
   tile->first = 0;
 }
+
+// The elements from a matrix's start to the end of `rows` rows of `row` elements.
+int reach(int at, int rows, int ld, int row) { return at + (rows - 1) * ld + row; }

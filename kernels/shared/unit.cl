@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// unit.cl - what an item moves at a time: UNIT elements of T.
+// unit.cl - what an item moves at a time: UNIT elements of T, which has SIZE bytes.
 
 // ---- units: what an item moves at a time ----
 
@@ -11,10 +11,8 @@ typedef ushort Unit;
 typedef uint Unit;
 #elif UNIT == 4
 typedef uint2 Unit;
-#elif UNIT == 8
-typedef uint4 Unit;
 #else
-#error "UNIT must be 1, 2, 4 or 8"
+typedef uint4 Unit;
 #endif
 #else
 typedef uint T;
@@ -28,3 +26,9 @@ typedef uint4 Unit;
 #error "UNIT must be 1, 2 or 4"
 #endif
 #endif
+
+#define SIZE ((uint)sizeof(T))
+
+// A 64-bit base and an unsigned byte offset cost Mali compilers the least.
+#define AT(type, p, at) (*(__global type*)((__global char*)(p) + (at)))
+#define FROM(type, p, at) (*(__global const type*)((__global const char*)(p) + (at)))

@@ -60,6 +60,32 @@ TEST(shared_text, a_copy_is_written_anew) {
             "a\n//@shared same\nint same(int x) { return x; }\n//@end\nb\n");
 }
 
+/// A switch is not defined by default; names cannot be compared, and any number is legal without a
+/// list.
+TEST(shared_text, options_are_made_of_the_tags) {
+  const std::string tags =
+      "//@define A_F16 off\n//@define A_ACT none {none,relu}\n//@define A_LD 0\n"
+      "//@define A_WG 4 {1,2,4,8}\n//@kernel a\n//@global 1\n//@local 1\n";
+  EXPECT_EQ(synced(tags + "//@shared options\nold\n//@end\n"),
+            tags +
+                "//@shared options\n"
+                "#ifndef A_ACT\n#define A_ACT none\n#endif\n"
+                "#ifndef A_LD\n#define A_LD 0\n#endif\n"
+                "#ifndef A_WG\n#define A_WG 4\n#endif\n"
+                "#if A_WG != 1 && A_WG != 2 && A_WG != 4 && \\\n    A_WG != 8\n"
+                "#error \"dense.cl: A_WG must be one of 1, 2, 4, 8\"\n#endif\n"
+                "//@end\n");
+}
+
+TEST(shared_text, options_of_a_copy_are_options_of_the_file) {
+  const std::string text =
+      "//@shared options\n//@end\n//@shared act\n//@end\n//@kernel a\n//@global 1\n//@local 1\n";
+  const std::string written = with_shared_text("a.cl", text, [](const std::string&) {
+    return kHead + std::string("//@define A_ALPHA 0.2f\n");
+  });
+  EXPECT_TRUE(contains(written, "#define A_ALPHA 0.2f\n")) << written;
+}
+
 TEST(shared_text, marks_that_do_not_match_are_refused) {
   EXPECT_THROWS_SAYING(synced("a\n//@shared one\nb\n"), BadArgument,
                        "dense.cl:3: the copy of one has no //@end");

@@ -83,7 +83,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"unary", "unary.cl", "z, (float4)(shift)", "z, (float4)(0.0f)", "dst of unary"},
       {"binary", "binary.cl", "return y * step1;", "return 0;", "c of binary"},
       {"scale_shift", "scale_shift.cl", "(float)shift[c]", "0.0f", "dst of scale_shift"},
-      {"pool2d", "pool2d.cl", "return all * scale;", "return all;", "y of pool2d"},
+      {"pool2d", "pool2d.cl", "((all) * scale)", "(all)", "y of pool2d"},
       {"resize", "resize.cl", "e[i + 1], 0.75f)", "e[i + 1], 0.25f)", "y of resize"},
       {"reduce", "reduce.cl", "#define START 1.0f", "#define START 2.0f", "dst of reduce"},
       {"rotary", "rotary.cl", "fma(-b, s0, a * c0)", "fma(b, s0, a * c0)", "dst of rotary"},

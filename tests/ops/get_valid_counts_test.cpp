@@ -307,7 +307,7 @@ TEST_F(get_valid_counts_broken, a_broken_move_is_caught) {
       {"early return", "if (!(word.x & bit)) return;", "if (!(word.x & bit) || row > 200) return;",
        kOne, "n=300", "every"},
       {"the row's own bit is counted", "(bit - 1)", "(bit - 1 | bit)", kOne, "n=300", "few"},
-      {"the last step of a row is left out", "end = from + bytes", "end = from + bytes - 8", kOne,
+      {"the last step of a row is left out", "end = at + bytes", "end = at + bytes - 8", kOne,
        "n=300", "mixed"},
       {"the words of another group", "(batch * groups + group) * GVC_WORDS",
        "(batch * groups) * GVC_WORDS", kTwo, "n=300", "mixed"},

@@ -51,7 +51,7 @@ void add_manifest(CLI::App& app, Cli& cli) {
   sub->add_option(
          "--sync", request->folder,
          "replace the text between //@shared NAME and //@end in all files of this folder by "
-         "FOLDER/shared/NAME.cl")
+         "FOLDER/shared/NAME.cl; `options` is made of //@define tags")
       ->type_name("FOLDER")
       ->excludes("file");
 }
