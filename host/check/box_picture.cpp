@@ -48,17 +48,15 @@ std::string colour(const PictureBox& box) {
 
 /// What a legend counts: all boxes that were given, drawn or not.
 struct Totals {
-  std::size_t kept = 0, suppressed = 0, suspect = 0, not_finite = 0;
+  std::map<Mark, std::size_t> of;
+  std::size_t not_finite = 0;
   std::map<double, std::size_t> classes;  ///< kept boxes of each
 
   explicit Totals(const std::vector<PictureBox>& boxes) {
     for (const PictureBox& box : boxes) {
+      ++of[box.mark];
       not_finite += !box.box.is_finite();
-      suspect += box.mark == Mark::suspect;
-      suppressed += box.mark == Mark::suppressed;
-      if (box.mark != Mark::kept) continue;
-      ++kept;
-      if (std::isfinite(box.box.id)) ++classes[box.box.id];
+      if (box.mark == Mark::kept && std::isfinite(box.box.id)) ++classes[box.box.id];
     }
   }
 };
@@ -193,16 +191,16 @@ class Legend {
   double x_ = kMargin, y_;
 };
 
-Legend legend(const BoxPicture& picture, const Totals& totals, std::size_t drawn, double y) {
+Legend legend(const BoxPicture& picture, Totals totals, std::size_t drawn, double y) {
   Legend legend(y);
-  if (totals.suspect > 0) {
-    legend.entry(fmt::format("{} {}", totals.suspect, picture.suspect), "class=\"red\"");
-  }
-  legend.entry(fmt::format("{} {}", totals.kept, picture.kept), "class=\"black\"");
-  if (totals.suppressed > 0) {
-    legend.entry(fmt::format("{} {}", totals.suppressed, picture.suppressed), "class=\"grey\"");
-  }
-  if (totals.kept > 0 && picture.has_classes) legend.entry("labels are class: score");
+  const auto count = [&](Mark mark, const std::string& name, const char* swatch) {
+    if (mark != Mark::kept && totals.of[mark] == 0) return;
+    legend.entry(fmt::format("{} {}", totals.of[mark], name), swatch);
+  };
+  count(Mark::suspect, picture.suspect, "class=\"red\"");
+  count(Mark::kept, picture.kept, "class=\"black\"");
+  count(Mark::suppressed, picture.suppressed, "class=\"grey\"");
+  if (totals.of[Mark::kept] > 0 && picture.has_classes) legend.entry("labels are class: score");
   legend.new_line();
   std::vector<std::pair<double, std::size_t>> classes(totals.classes.begin(), totals.classes.end());
   std::stable_sort(classes.begin(), classes.end(),

@@ -57,13 +57,10 @@ BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFor
 }
 
 Box BoxRows::box(std::int64_t row) const {
-  const int coord = format_.coord_start;
-  return {format_.id_index < 0 ? 0 : element(row, format_.id_index),
-          element(row, format_.score_index),
-          element(row, coord),
-          element(row, coord + 1),
-          element(row, coord + 2),
-          element(row, coord + 3)};
+  const auto at = [&](int i) { return element(row, i); };
+  const int id = format_.id_index, coord = format_.coord_start;
+  return {id < 0 ? 0 : at(id), at(format_.score_index), at(coord),
+          at(coord + 1),       at(coord + 2),           at(coord + 3)};
 }
 
 bool BoxRows::is_filled(std::int64_t row) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <thread>
+#include <type_traits>
 
 namespace clam {
 namespace {
@@ -23,17 +24,14 @@ struct Library {
   Library() {
     const char* script = std::getenv("CLAM_SCRIPTED_OPENCL");
     if (!script || !*script) return;  // no other library has a clock: it need not be opened
+    const auto find = [](const char* name, auto& function) {
+      void* const found = opencl_function ? opencl_function(name) : ::dlsym(RTLD_DEFAULT, name);
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(found);
+    };
     find("clam_scripted_now", now);
     find("clam_scripted_own", own);
     find("clam_scripted_pass", pass);
     find("clam_scripted_other_load", other_load);
-  }
-
- private:
-  template <typename Function>
-  static void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(opencl_function ? opencl_function(name)
-                                                          : ::dlsym(RTLD_DEFAULT, name));
   }
 };
 

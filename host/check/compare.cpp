@@ -268,11 +268,8 @@ double number_from_json(const nlohmann::json& value) {
 nlohmann::json to_json(const Verdict& verdict) {
   nlohmann::json json;
   for_each_field(verdict, [&](const char* key, const auto& value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-      json[key] = number_json(value);
-    } else {
-      json[key] = value;
-    }
+    json[key] = value;
+    if (json[key].is_number_float()) json[key] = number_json(json[key]);
   });
   return json;
 }

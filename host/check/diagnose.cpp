@@ -147,17 +147,15 @@ class Examination {
   /// Every valid row alike, where they cannot be.
   bool is_constant(const Rows& valid) const {
     if (valid.empty()) return false;
-    const std::int64_t first = valid[0];
-    for (const std::int64_t row : valid) {
-      if (bits_.row(row) != bits_.row(first)) return false;
-    }
+    const std::int64_t first = valid[0], e = boxes_.e();
+    const bool alike = std::all_of(valid.begin(), valid.end(), [&](std::int64_t row) {
+      return bits_.row(row) == bits_.row(first);
+    });
+    if (!alike) return false;
     for (std::int64_t item = 0; item < boxes_.batch(); ++item) {
       if (good_rows(item).count(bits_.row(first)) > 0) return false;
     }
-    bool one_value = true;
-    for (std::int64_t i = 1; i < boxes_.e(); ++i) {
-      one_value = one_value && bits_.part(first, i, i + 1) == bits_.part(first, 0, 1);
-    }
+    const bool one_value = bits_.part(first, 1, e) == bits_.part(first, 0, e - 1);
     return one_value || static_cast<std::int64_t>(valid.size()) >= boxes_.batch() * kFewestAlike;
   }
 

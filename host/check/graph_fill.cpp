@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/ops/shared/random.hpp"
+#include "check/ops/shared/proof.hpp"
 #include "clam/error.hpp"
 #include "runtime/words.hpp"
 
@@ -21,20 +21,23 @@ namespace {
 
 // ---- random numbers ----
 
-Reason any_shape(const Shape&) { return {}; }
+bool any_shape(const Shape&) { return true; }
 
-void normal(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+/// Element i becomes value(random, i).
+template <typename Value>
+void draw(std::uint64_t own, HostTensor& tensor, const Value& value) {
   Random random(own);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.normal());
+  fill_tensor(tensor, random, value);
 }
+
+void normals(std::uint64_t own, std::uint64_t, HostTensor& tensor) { draw(own, tensor, normal); }
 
 void uniform(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
-  Random random(own);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.uniform());
+  draw(own, tensor, [](Random& random, std::int64_t) { return random.uniform(); });
 }
 
-void ones(std::uint64_t, std::uint64_t, HostTensor& tensor) {
-  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
+void ones(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
+  draw(own, tensor, [](Random&, std::int64_t) { return 1; });
 }
 
 /// Weights [k, ...] after which a ReLU leaves the mean square of its inputs as it was: He et al.,
@@ -42,16 +45,12 @@ void ones(std::uint64_t, std::uint64_t, HostTensor& tensor) {
 void he(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
   const auto products = static_cast<double>(tensor.size() / tensor.shape()[0]);
   const double deviation = std::sqrt(2 / products);
-  Random random(own);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, deviation * random.normal());
+  draw(own, tensor, [&](Random& random, std::int64_t) { return deviation * random.normal(); });
 }
 
 // ---- key points of two images ----
 
-Reason needs_two_images(const Shape& shape) {
-  if (shape.size() == 2 && shape[0] % 2 == 0) return {};
-  return "needs rows of two images, [2*n,d]";
-}
+bool is_of_two_images(const Shape& shape) { return shape.size() == 2 && shape[0] % 2 == 0; }
 
 /// For each key point of the second image that of the first which shows the same thing; -1, one in
 /// four, where none does. A shuffle of its own for every seed.
@@ -163,25 +162,19 @@ struct Scene {
   }
 };
 
-Reason needs_anchors(const Shape& shape) {
-  if (shape.size() == 3 && shape[1] == kAnchors && shape[2] == 4) return {};
-  return fmt::format("needs batch x {} x 4", kAnchors);
+bool is_of_anchors(const Shape& shape) {
+  return shape.size() == 3 && shape[1] == kAnchors && shape[2] == 4;
 }
 
-Reason needs_classes(const Shape& shape) {
-  if (shape.size() == 3 && shape[1] == kAnchors && shape[2] > 1) return {};
-  return fmt::format("needs batch x {} x classes", kAnchors);
+bool is_of_classes(const Shape& shape) {
+  return shape.size() == 3 && shape[1] == kAnchors && shape[2] > 1;
 }
 
-Reason needs_image(const Shape& shape) {
-  if (shape.size() == 4 && shape[2] == kSide && shape[3] == kSide) return {};
-  return fmt::format("needs batch x colours x {0} x {0}", kSide);
+bool is_image(const Shape& shape) {
+  return shape.size() == 4 && shape[2] == kSide && shape[3] == kSide;
 }
 
-Reason needs_heads(const Shape& shape) {
-  if (shape.size() == 1 && shape[0] % kHeads == 0) return {};
-  return fmt::format("needs a multiple of {} channels", kHeads);
-}
+bool is_of_heads(const Shape& shape) { return shape.size() == 1 && shape[0] % kHeads == 0; }
 
 void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size() / 4; ++i) {
@@ -191,25 +184,33 @@ void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   }
 }
 
+/// Calls visit(row, scene, anchor) for each anchor of each image; rows go on through all images.
+template <typename Visit>
+void for_each_anchor(std::uint64_t shared, std::int64_t images, const Visit& visit) {
+  std::int64_t row = 0;
+  for (std::int64_t image = 0; image < images; ++image) {
+    const Scene scene(shared, image);
+    for (std::size_t anchor = 0; anchor < scene.matches.size(); ++anchor) {
+      visit(row++, scene, anchor);
+    }
+  }
+}
+
 /// The background stands over the noise of the other classes; where an anchor overlaps an object,
 /// the object's class stands over that, the more the better they overlap.
 void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   const std::int64_t classes = tensor.shape()[2];
   Random random(own);
-  std::int64_t row = 0;
-  for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
-    const Scene scene(shared, image);
-    for (const Scene::Match& match : scene.matches) {
-      const double drawn = scene.classes[match.object];
-      const auto wanted = 1 + static_cast<std::int64_t>(drawn * static_cast<double>(classes - 1));
-      for (std::int64_t c = 0; c < classes; ++c) {
-        double score = random.normal() + (c == 0 ? kBackground : 0);
-        if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
-        tensor.set(row * classes + c, score);
-      }
-      ++row;
+  for_each_anchor(shared, tensor.shape()[0], [&](auto row, const Scene& scene, auto anchor) {
+    const Scene::Match& match = scene.matches[anchor];
+    const double drawn = scene.classes[match.object];
+    const auto wanted = 1 + static_cast<std::int64_t>(drawn * static_cast<double>(classes - 1));
+    for (std::int64_t c = 0; c < classes; ++c) {
+      double score = random.normal() + (c == 0 ? kBackground : 0);
+      if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
+      tensor.set(row * classes + c, score);
     }
-  }
+  });
 }
 
 /// The objects as rectangles of one value in each colour, the later over the earlier, and noise. A
@@ -236,30 +237,24 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
 
 /// Of heads whose channels are the 21 classes and the 4 offsets of one anchor after another.
 void ssd_bias(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
-  Random random(own);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, 0.5 * random.normal() + (i % kHeads == 0 ? kBackground : 0));
-  }
+  draw(own, tensor, [](Random& random, std::int64_t i) {
+    return 0.5 * random.normal() + (i % kHeads == 0 ? kBackground : 0);
+  });
 }
 
 /// Offsets as training encodes them (variances .1 .1 .2 .2), with noise; small where nothing is.
 void ssd_offsets(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   Random random(own);
-  std::int64_t row = 0;
-  for (std::int64_t image = 0; image < tensor.shape()[0]; ++image) {
-    const Scene scene(shared, image);
-    for (std::size_t anchor = 0; anchor < scene.matches.size(); ++anchor) {
-      const Scene::Match& match = scene.matches[anchor];
-      const Box &from = ssd_boxes()[anchor], &to = scene.objects[match.object];
-      const double exact[] = {(to.x - from.x) / from.w / 0.1, (to.y - from.y) / from.h / 0.1,
-                              std::log(to.w / from.w) / 0.2, std::log(to.h / from.h) / 0.2};
-      for (int j = 0; j < 4; ++j) {
-        const double noise = 0.3 * random.normal();
-        tensor.set(4 * row + j, noise + (match.found() ? exact[j] : 0));
-      }
-      ++row;
+  for_each_anchor(shared, tensor.shape()[0], [&](auto row, const Scene& scene, auto anchor) {
+    const Scene::Match& match = scene.matches[anchor];
+    const Box &from = ssd_boxes()[anchor], &to = scene.objects[match.object];
+    const double exact[] = {(to.x - from.x) / from.w / 0.1, (to.y - from.y) / from.h / 0.1,
+                            std::log(to.w / from.w) / 0.2, std::log(to.h / from.h) / 0.2};
+    for (int j = 0; j < 4; ++j) {
+      const double noise = 0.3 * random.normal();
+      tensor.set(4 * row + j, noise + (match.found() ? exact[j] : 0));
     }
-  }
+  });
 }
 
 /// FNV-1a: the same on every machine.
@@ -273,21 +268,22 @@ std::uint64_t hash(const std::string& text) {
 
 const std::vector<Fill>& all_fills() {
   static const std::vector<Fill> fills = {
-      {"normal", "N(0,1)", any_shape, normal},
-      {"uniform", "from 0 to 1", any_shape, uniform},
-      {"ones", "1 everywhere", any_shape, ones},
-      {"he", "N(0, 2 / products of a row)", any_shape, he},
-      {"two_images",
-       "rows of key points in two images: N(0,1), and three of four in the second are of the first",
-       needs_two_images, two_images},
-      {"ssd_image", "some 30 objects over nothing, in pixels", needs_image, ssd_image},
-      {"ssd_anchors", "the 6132 anchors of SSD 512, centre and size in pixels", needs_anchors,
-       ssd_anchors},
-      {"ssd_scores", "class scores of these anchors: some 30 objects, else background",
-       needs_classes, ssd_scores},
-      {"ssd_bias", "of heads with 21 classes and 4 offsets an anchor: background nearly everywhere",
-       needs_heads, ssd_bias},
-      {"ssd_offsets", "their offsets to the boxes of the objects", needs_anchors, ssd_offsets}};
+      {"normal", "", any_shape, normals},   // N(0,1)
+      {"uniform", "", any_shape, uniform},  // from 0 to 1
+      {"ones", "", any_shape, ones},
+      {"he", "", any_shape, he},  // N(0, 2 / products of a row)
+      // Rows of key points: N(0,1), and three of four in the second image are of the first.
+      {"two_images", "rows of two images, [2*n,d]", is_of_two_images, two_images},
+      // Some 30 objects over nothing, in pixels.
+      {"ssd_image", "batch x colours x 512 x 512", is_image, ssd_image},
+      // The 6132 anchors of SSD 512, centre and size in pixels.
+      {"ssd_anchors", "batch x 6132 x 4", is_of_anchors, ssd_anchors},
+      // Class scores of these anchors: some 30 objects, else background.
+      {"ssd_scores", "batch x 6132 x classes", is_of_classes, ssd_scores},
+      // Of heads with 21 classes and 4 offsets an anchor: background nearly everywhere.
+      {"ssd_bias", "a multiple of 25 channels", is_of_heads, ssd_bias},
+      // Their offsets to the boxes of the objects.
+      {"ssd_offsets", "batch x 6132 x 4", is_of_anchors, ssd_offsets}};
   return fills;
 }
 
@@ -302,9 +298,8 @@ void check_fill(const std::string& graph, const std::string& name, const std::st
     for (const Fill& each : all_fills()) known += " " + each.name;
     fail(fmt::format("unknown fill {}; there is{}", in_quotes(wanted), known));
   }
-  if (const Reason reason = fill->refuses(shape)) {
-    fail(fmt::format("{} {}, not {}", fill->name, *reason, to_string(shape)));
-  }
+  if (fill->fits(shape)) return;
+  fail(fmt::format("{} needs {}, not {}", fill->name, fill->needs, to_string(shape)));
 }
 
 void make_up(HostTensor& values, const std::string& name, const std::string& fill, double scale,

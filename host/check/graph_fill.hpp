@@ -13,9 +13,9 @@ namespace clam {
 
 /// One way; the table of them is in graph_fill.cpp and in bench/workloads/README.md.
 struct Fill {
-  std::string name, about;
-  /// Empty, or which shapes it needs.
-  Reason (*refuses)(const Shape&);
+  std::string name;
+  std::string needs;  ///< which shapes it is for; empty: any
+  bool (*fits)(const Shape&);
   /// Values before they are scaled. `own` is a seed of the tensor's own, `shared` that of the run,
   /// for ways that go together.
   void (*fill)(std::uint64_t own, std::uint64_t shared, HostTensor&);

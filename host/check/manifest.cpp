@@ -55,32 +55,28 @@ class Formula {
     return left;
   }
 
+  /// One of the letters, if the next is; else 0.
+  char take_any(std::string_view letters) {
+    skip_blanks();
+    const bool is_one = !text_.empty() && letters.find(text_[0]) != letters.npos;
+    const char letter = is_one ? text_[0] : '\0';
+    text_.remove_prefix(is_one);
+    return letter;
+  }
+
   double sum() {
     double value = product();
-    for (;;) {
-      if (take("+")) {
-        value += product();
-      } else if (take("-")) {
-        value -= product();
-      } else {
-        return value;
-      }
-    }
+    while (const char sign = take_any("+-")) value += sign == '+' ? product() : -product();
+    return value;
   }
 
   double product() {
     double value = operand();
-    for (;;) {
-      if (take("*")) {
-        value *= operand();
-      } else if (take("/")) {
-        value /= operand();
-      } else if (take("%")) {
-        value = std::fmod(value, operand());
-      } else {
-        return value;
-      }
+    while (const char sign = take_any("*/%")) {
+      const double right = operand();
+      value = sign == '*' ? value * right : sign == '/' ? value / right : std::fmod(value, right);
     }
+    return value;
   }
 
   double operand() {

@@ -28,7 +28,7 @@ void check_file_name(const ObjectReader& reader, const std::string& name) {
   const bool leads_out =
       path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
   if (leads_out || path.extension() != ".npy") {
-    reader.fail("file", fmt::format("is {}; it is a .npy file in the folder", in_quotes(name)));
+    reader.fail("file", "is {}; it is a .npy file in the folder", in_quotes(name));
   }
 }
 
@@ -40,8 +40,7 @@ ImportedModel::Node read_node(const json& value, const std::string& where) {
   ImportedModel::Node node{
       reader.text("name"), reader.text("op"), reader.text("became"), "", "", 0};
   if (std::find(std::begin(kWords), std::end(kWords), node.became) == std::end(kWords)) {
-    reader.fail("became",
-                fmt::format("is {}; it may be {}", in_quotes(node.became), fmt::join(kWords, " ")));
+    reader.fail("became", "is {}; it may be {}", in_quotes(node.became), fmt::join(kWords, " "));
   }
   if (reader.has("into")) node.into = reader.text("into");
   if (reader.has("why")) node.why = reader.text("why");
@@ -124,8 +123,7 @@ ImportedModel read_model(const json& value, const std::string& where) {
   reader.text("onnxruntime");
   model.inputs = reader.names("inputs");
   model.outputs = reader.names("outputs");
-  if (!reader.at("nodes").is_array()) reader.fail("nodes", "needs a list");
-  for (const json& node : reader.at("nodes")) {
+  for (const json& node : reader.list("nodes")) {
     model.nodes.push_back(
         read_node(node, fmt::format("{}: node {} of the model", where, model.nodes.size())));
   }

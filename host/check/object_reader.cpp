@@ -25,8 +25,7 @@ void ObjectReader::fail(const std::string& key, const std::string& what) const {
 void ObjectReader::only(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    fail("",
-         fmt::format("unknown key '{}'; it may have {}", key.substr(0, 60), fmt::join(known, " ")));
+    fail("", "unknown key '{}'; it may have {}", key.substr(0, 60), fmt::join(known, " "));
   }
 }
 
@@ -34,7 +33,7 @@ void ObjectReader::check_name(const std::string& key, const std::string& name) c
   constexpr const char* kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (!name.empty() && name[0] != '.' && name.find_first_not_of(kLetters) == name.npos) return;
-  fail(key, fmt::format("has {}; a name is of letters, digits and _ - . alone", in_quotes(name)));
+  fail(key, "has {}; a name is of letters, digits and _ - . alone", in_quotes(name));
 }
 
 bool ObjectReader::has(const char* key) const { return object_.contains(key); }
@@ -42,6 +41,18 @@ bool ObjectReader::has(const char* key) const { return object_.contains(key); }
 const json& ObjectReader::at(const char* key) const {
   if (!has(key)) fail(key, "is missing");
   return object_.at(key);
+}
+
+const json& ObjectReader::list(const char* key, const char* needs, std::size_t least) const {
+  const json& value = at(key);
+  if (!value.is_array() || value.size() < least) fail(key, "needs {}", needs);
+  return value;
+}
+
+std::map<std::string, json> ObjectReader::object(const char* key, const char* needs) const {
+  if (!has(key)) return {};
+  if (!at(key).is_object()) fail(key, "needs {}", needs);
+  return at(key).get<std::map<std::string, json>>();
 }
 
 std::string ObjectReader::text(const char* key) const {
@@ -53,18 +64,18 @@ std::string ObjectReader::text(const char* key) const {
 }
 
 std::vector<std::string> ObjectReader::names(const char* key) const {
-  const json& list = at(key);
-  const bool texts = list.is_array() && std::all_of(list.begin(), list.end(), [](const json& name) {
-                       return name.is_string();
-                     });
-  if (!texts) fail(key, "needs a list of names");
-  return list.get<std::vector<std::string>>();
+  std::vector<std::string> names;
+  for (const json& name : list(key, "a list of names")) {
+    if (!name.is_string()) fail(key, "needs a list of names");
+    names.push_back(name.get<std::string>());
+  }
+  return names;
 }
 
 std::int64_t ObjectReader::whole(const char* key, std::int64_t least) const {
   const json& value = at(key);
   if (!value.is_number_integer() || value.get<std::int64_t>() < least) {
-    fail(key, fmt::format("needs a whole number of at least {}", least));
+    fail(key, "needs a whole number of at least {}", least);
   }
   return value.get<std::int64_t>();
 }

@@ -21,25 +21,23 @@ void expand(const std::string& line, std::vector<std::string>& lines) {
   }
 }
 
-std::vector<std::string> lines_of(const std::string& op, const std::vector<std::string>& cases) {
+}  // namespace
+
+std::vector<std::string> case_lines(const std::string& op, const std::vector<std::string>& cases) {
   std::vector<std::string> lines;
   for (const std::string& each : cases) expand(op + " " + each, lines);
   return lines;
 }
 
-}  // namespace
-
 OpProof::OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
                  const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
-                 const std::vector<std::string>& group_cases, RandomCase random_case,
-                 BadInputs bad_inputs)
+                 BadInputs bad_inputs, std::vector<std::string> own_bounds)
     : op(std::move(op)),
       data_sets(std::move(data_sets)),
       reference(reference),
-      cases(lines_of(this->op, cases)),
-      small_cases(lines_of(this->op, small_cases)),
-      group_cases(lines_of(this->op, group_cases)),
-      random_case(random_case),
+      cases(case_lines(this->op, cases)),
+      small_cases(case_lines(this->op, small_cases)),
+      own_bounds(std::move(own_bounds)),
       bad_inputs(bad_inputs) {}
 
 Expected Expected::of_size(std::int64_t size) {

@@ -16,8 +16,6 @@
 
 namespace clam {
 
-class Random;
-
 /// How results are compared with the reference (see compare.hpp).
 enum class Check {
   exact,      ///< bit for bit
@@ -77,7 +75,6 @@ ReferenceOptions reference_options(Check check, const DeviceInfo& device,
 /// The proof of an op: data and pure functions, no state.
 struct OpProof {
   using ReferenceOf = Reference (*)(const Problem&, const Tensors& inputs, const ReferenceOptions&);
-  using RandomCase = std::string (*)(Random&);
   using BadInputs = Reason (*)(const Problem&, const Tensors&);
 
   std::string op;  ///< its name
@@ -89,27 +86,16 @@ struct OpProof {
   /// As `cases`, but small enough for a simulator: at most two tiles and one element in each
   /// extent. With all variants they launch every kernel of the op.
   std::vector<std::string> small_cases;
-  /// Problems of several groups for each main kernel, which are tested in groups of every size.
-  /// Empty: the small cases.
-  std::vector<std::string> group_cases;
-  /// The smallest limit on the work-items of a group that all plans keep.
-  int least_group = 16;
-  /// Work-items of a group share sums, so the bits of a result depend on its size.
-  bool bits_follow_group = false;
   /// Variants whose results have bounds of their own. Those of the others are the same.
   std::vector<std::string> own_bounds;
-  /// Draws a problem no larger than the cases, without dtype. Null: a case with other extents.
-  RandomCase random_case;
-  int random_cases = 6;  ///< how many a test draws
   /// Returns the reason if values of the inputs are invalid, such as an index out of range. Null:
   /// all values are valid.
   BadInputs bad_inputs;
 
-  /// Cases are given without the op's name; "n={1,2}" stands for "n=1" and "n=2".
+  /// As case_lines() takes cases.
   OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf reference,
           const std::vector<std::string>& cases, const std::vector<std::string>& small_cases,
-          const std::vector<std::string>& group_cases = {}, RandomCase random_case = nullptr,
-          BadInputs bad_inputs = nullptr);
+          BadInputs bad_inputs = nullptr, std::vector<std::string> own_bounds = {});
 };
 
 /// The proofs of all ops, in the order of CLAM_OPS in CMakeLists.txt.
@@ -127,6 +113,10 @@ bool has_own_bound(const Problem& problem, const std::string& variant);
 /// The expected outputs of a problem.
 Reference reference_of(const Problem& problem, const Tensors& inputs,
                        const ReferenceOptions& options);
+
+/// Problem lines of cases that are given without the op's name; "n={1,2}" stands for "n=1" and
+/// "n=2".
+std::vector<std::string> case_lines(const std::string& op, const std::vector<std::string>& cases);
 
 /// An op's cases as problems of a dtype. Half accumulators (acc=chunk, acc=f16) need f16, so their
 /// cases are left out of f32.

@@ -26,13 +26,10 @@ using nlohmann::json;
 template <typename Check>
 void by_column(const ObjectReader& reader, const Workload& workload, const char* key,
                const Check& check) {
-  if (!reader.has(key)) return;
-  const json& object = reader.at(key);
-  if (!object.is_object()) reader.fail(key, "needs an object by column key");
-  for (const auto& [column, value] : object.items()) {
+  for (const auto& [column, value] : reader.object(key, "an object by column key")) {
     const auto same = [&name = column](const Workload::Column& c) { return c.key == name; };
     const bool known = std::any_of(workload.columns.begin(), workload.columns.end(), same);
-    if (!known) reader.fail(key, fmt::format("names '{}', which is no column's key", column));
+    if (!known) reader.fail(key, "names '{}', which is no column's key", column);
     check(column, fmt::format("{}.{}", key, column), value);
   }
 }
@@ -47,13 +44,12 @@ void read_published_on(const json& value, const std::string& origin, Workload& w
 }
 
 void read_columns(const ObjectReader& file, const std::string& origin, Workload& workload) {
-  if (!file.at("columns").is_array()) file.fail("columns", "needs a list");
-  for (const json& value : file.at("columns")) {
+  for (const json& value : file.list("columns")) {
     const ObjectReader reader(value, fmt::format("{}: column {}", origin, workload.columns.size()));
     reader.only({"key", "title"});
     const std::string key = reader.text("key");
     for (const Workload::Column& other : workload.columns) {
-      if (other.key == key) reader.fail("key", fmt::format("'{}' is there twice", key));
+      if (other.key == key) reader.fail("key", "'{}' is there twice", key);
     }
     workload.columns.push_back({key, reader.text("title")});
   }
@@ -74,8 +70,8 @@ Problem parse_line(const ObjectReader& reader, const std::string& line) {
                                      const std::string& word) {
   std::string known;
   for (const auto& [name, value] : parameters) known += " " + name;
-  reader.fail("", fmt::format("{} is no parameter; there is{}", in_quotes(word),
-                              known.empty() ? " none" : known));
+  reader.fail("", "{} is no parameter; there is{}", in_quotes(word),
+              known.empty() ? " none" : known);
 }
 
 /// One factor of a product in braces: a number, or a parameter's name.
@@ -100,8 +96,7 @@ std::string substituted(const ObjectReader& reader, const Parameters& parameters
       const std::size_t next = std::min(text.find('*', at), end);
       const std::int64_t value = factor(reader, parameters, text.substr(at, next - at));
       if (value > 2147483647 / std::max<std::int64_t>(product, 1)) {
-        reader.fail("", fmt::format("{} is over 2147483647",
-                                    in_quotes(text.substr(begin, end - begin + 1))));
+        reader.fail("", "{} is over 2147483647", in_quotes(text.substr(begin, end - begin + 1)));
       }
       product *= value;
       at = next + 1;
@@ -113,41 +108,35 @@ std::string substituted(const ObjectReader& reader, const Parameters& parameters
 
 Parameters read_parameters(const ObjectReader& file, const Parameters& given) {
   Parameters parameters;
-  if (file.has("parameters")) {
-    const json& object = file.at("parameters");
-    if (!object.is_object()) file.fail("parameters", "needs an object of whole numbers by name");
-    const ObjectReader reader(object, file.where() + ": parameters");
-    for (const auto& [name, value] : object.items()) {
-      file.check_name("parameters", name);
-      if (std::isdigit(static_cast<unsigned char>(name[0]))) {
-        file.fail("parameters",
-                  fmt::format("has {}; a name begins with a letter", in_quotes(name)));
-      }
-      parameters[name] = reader.whole(name.c_str());
+  for (const auto& [name, value] :
+       file.object("parameters", "an object of whole numbers by name")) {
+    file.check_name("parameters", name);
+    if (std::isdigit(static_cast<unsigned char>(name[0]))) {
+      file.fail("parameters", "has {}; a name begins with a letter", in_quotes(name));
     }
+    const ObjectReader reader(file.at("parameters"), file.where() + ": parameters");
+    parameters[name] = reader.whole(name.c_str());
   }
   for (const auto& [name, value] : given) {
     const auto known = parameters.find(name);
     if (known == parameters.end()) fail_for_parameter(file, parameters, name);
-    if (value < 1) file.fail(name, fmt::format("= {}, needs at least 1", value));
+    if (value < 1) file.fail(name, "= {}, needs at least 1", value);
     parameters[name] = value;
   }
   return parameters;
 }
 
 Shape read_shape(const ObjectReader& reader, const Parameters& parameters) {
-  const json& list = reader.at("shape");
-  if (!list.is_array() || list.empty()) reader.fail("shape", "needs a list of extents");
   Shape shape;
-  for (const json& extent : list) {
+  for (const json& extent : reader.list("shape", "a list of extents", 1)) {
     const std::string text = extent.is_string()
                                  ? substituted(reader, parameters, extent.get<std::string>())
                                  : extent.dump();
     const bool digits = text.size() < 11 && text.find_first_not_of("0123456789") == text.npos;
     if (!digits || text.empty() || std::stoll(text) < 1) {
-      reader.fail("shape", fmt::format("has {}; an extent is a whole number of at least 1, or a "
-                                       "text like {{n}}",
-                                       in_quotes(extent.dump())));
+      reader.fail("shape",
+                  "has {}; an extent is a whole number of at least 1, or a text like {{n}}",
+                  in_quotes(extent.dump()));
     }
     shape.push_back(std::stoll(text));
   }
@@ -163,8 +152,7 @@ Dtype read_dtype(const ObjectReader& reader) {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::i32}) {
     if (reader.text("dtype") == name(dtype)) return dtype;
   }
-  reader.fail("dtype",
-              fmt::format("is {}; it may be f32 f16 i32", in_quotes(reader.text("dtype"))));
+  reader.fail("dtype", "is {}; it may be f32 f16 i32", in_quotes(reader.text("dtype")));
 }
 
 /// The bytes of a tensor come from one place.
@@ -204,26 +192,21 @@ Workload::Tensor read_tensor(const json& value, const std::string& where,
 }
 
 void read_tensors(const ObjectReader& part, const std::string& folder, Workload& workload) {
-  if (!part.has("tensors")) return;
-  const json& object = part.at("tensors");
-  if (!object.is_object()) part.fail("tensors", "needs an object by name");
-  for (const auto& [name, value] : object.items()) {
+  for (const auto& [name, value] : part.object("tensors", "an object by name")) {
     part.check_name("tensors", name);
     const std::string where = fmt::format("{}: tensor '{}'", part.where(), name);
     Workload::Tensor tensor = read_tensor(value, where, workload.parameters, folder);
     const bool is_new = workload.tensors.emplace(name, std::move(tensor)).second;
-    if (!is_new) part.fail("tensors", fmt::format("has '{}', which is there already", name));
+    if (!is_new) part.fail("tensors", "has '{}', which is there already", name);
   }
 }
 
 /// What the op's tensors are called in the graph.
 std::map<std::string, std::string> read_names(const ObjectReader& reader, const char* key) {
   std::map<std::string, std::string> names;
-  if (!reader.has(key)) return names;
-  const json& object = reader.at(key);
-  if (!object.is_object()) reader.fail(key, "needs an object: the op's tensor, the graph's name");
-  for (const auto& [own, name] : object.items()) {
-    if (!name.is_string()) reader.fail(key, fmt::format("{} needs a name", in_quotes(own)));
+  for (const auto& [own, name] :
+       reader.object(key, "an object: the op's tensor, the graph's name")) {
+    if (!name.is_string()) reader.fail(key, "{} needs a name", in_quotes(own));
     reader.check_name(key, name.get<std::string>());
     names[own] = name.get<std::string>();
   }
@@ -279,14 +262,12 @@ void check_folding(const Workload& workload, const std::string& origin) {
 /// A group with "{name}" replaced by the row's value under that name; other braces stay.
 json with_row(const ObjectReader& group, const json& names, const json& row, const json& value) {
   if (!row.is_array() || row.size() != names.size()) {
-    group.fail("each",
-               fmt::format("has {}; a row needs {} values", in_quotes(row.dump()), names.size()));
+    group.fail("each", "has {}; a row needs {} values", in_quotes(row.dump()), names.size());
   }
   std::string text = value.dump();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!row[i].is_string() && !row[i].is_number()) {
-      group.fail("each",
-                 fmt::format("has {}; a value is a text or a number", in_quotes(row[i].dump())));
+      group.fail("each", "has {}; a value is a text or a number", in_quotes(row[i].dump()));
     }
     const std::string from = "{" + names[i].get<std::string>() + "}";
     const std::string word = row[i].dump();
@@ -324,10 +305,7 @@ void read_group(const json& value, const std::string& origin, Workload& workload
 }
 
 void read_nodes(const ObjectReader& part, const std::string& origin, Workload& workload) {
-  if (!part.at("nodes").is_array() || part.at("nodes").empty()) {
-    part.fail("nodes", "needs a list of at least one node");
-  }
-  for (const json& value : part.at("nodes")) {
+  for (const json& value : part.list("nodes", "a list of at least one node", 1)) {
     if (value.is_object() && value.contains("each")) {
       read_group(value, origin, workload);
     } else {

@@ -31,7 +31,7 @@ class Table {
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, -1);
     Random random(test::seed());
     const box_sets::Detector detector(test::seed());
-    for (int row = 0; row < valid; ++row) put(row, detector(random, 0, row));
+    for (int row = 0; row < valid; ++row) put(row, detector(random));
   }
 
   void put(int row, const Row& values) {

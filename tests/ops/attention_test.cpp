@@ -410,5 +410,23 @@ TEST_F(attention_broken, broken_kernels_are_caught) {
                  "attention heads=2 nq=9 nk=8 d=6 dv=8", online, "zero_mean"});
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("attention", 4, test::Bits::follow_group,
+                              {"heads=1 nq=17 nk=65 d=64 mask=qk", "heads=2 nq=17 nk=65 d=64",
+                               "heads=2 nq=5 nk=75 d=80"});
+
+std::string random_case(Random& random) {
+  const char* masks[] = {"none", "qk", "bqk", "bhqk"};
+  const int kv_heads = random.integer(1, 3);
+  return fmt::format(
+      "attention batch={} heads={} kv_heads={} nq={} nk={} d={} dv={} causal={} mask={}",
+      random.integer(1, 2), kv_heads * random.integer(1, 2), kv_heads, random.integer(1, 40),
+      random.integer(1, 90), random.integer(1, 70), random.integer(1, 70), random.integer(0, 1),
+      masks[random.integer(0, 3)]);
+}
+
+const test::RandomProblems random_problems("attention", 6, random_case);
+
 }  // namespace
 }  // namespace clam::attention_test

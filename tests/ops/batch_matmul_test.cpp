@@ -8,11 +8,11 @@
 
 #include "batch_matmul_faults.hpp"
 #include "check/compare.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
 #include "every_op.hpp"
 #include "faults.hpp"
+#include "random_place.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -552,6 +552,29 @@ TEST(batch_matmul, hard_sets_catch_a_half_accumulator) {
     }
   });
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("batch_matmul", 1, test::Bits::same,
+                              {"batch=3 m=13 n=70 k=20 tb=1", "batch=2 m=9 n=15 k=12 tb=1",
+                               "batch=2 m=41 n=39 k=43", "batch=3 m=12 n=68 k=20 ta=1"});
+
+std::string random_case(Random& random) {
+  const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
+  const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
+  std::string line = fmt::format("batch_matmul batch={} m={} n={} k={} ta={} tb={}",
+                                 random.integer(1, 4), m, n, k, ta ? 1 : 0, tb ? 1 : 0);
+  using test::random_place;
+  line += random_place(random, "a", ta ? m : k, ta ? k : m);
+  line += random_place(random, "b", tb ? k : n, tb ? n : k) + random_place(random, "c", n, m);
+  const char* const masks[] = {"none", "mn", "bmn"};
+  line += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
+  if (random.integer(0, 3) == 0) line += " batch_a=1";
+  if (random.integer(0, 3) == 0) line += " batch_b=1";
+  return line;
+}
+
+const test::RandomProblems random_problems("batch_matmul", 12, random_case);
 
 }  // namespace
 }  // namespace clam::batch_matmul_test

@@ -335,5 +335,26 @@ TEST_F(binary_broken, broken_kernels_are_caught) {
     expect_caught("binary.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("binary", 16, test::Bits::same,
+                              {"op=sub shape=257", "op=sub shape=33x20 shape_b=20",
+                               "op=sub shape=21 shape_b=33x21", "op=div shape=70x68 shape_b=70x1",
+                               "op=mul shape=2x3x40x5 shape_b=2x1x40x1"});
+
+std::string random_case(Random& random) {
+  const char* ops[] = {"add", "sub", "mul", "div", "max", "min"};
+  Shape a, b;
+  for (int extents = random.integer(1, 4); extents > 0; --extents) {
+    const int extent = random.integer(1, 12), repeats = random.integer(0, 3);
+    a.push_back(repeats == 0 ? 1 : extent);
+    b.push_back(repeats == 1 ? 1 : extent);
+  }
+  return fmt::format("binary op={} shape={} shape_b={}", ops[random.integer(0, 5)], to_string(a),
+                     to_string(b));
+}
+
+const test::RandomProblems random_problems("binary", 6, random_case);
+
 }  // namespace
 }  // namespace clam::binary_test

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "check/op_proof.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "ops/shared/suppression.hpp"
 #include "test_errors.hpp"
@@ -186,6 +187,26 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(output))
     expect_caught("nms_output.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("box_nms", 16, test::Bits::same,
+                              {"batch=3 n=250 id_index=0 background_id=2 out_format=center",
+                               "batch=2 n=1100 in_format=center out_format=corner"});
+
+std::string random_case(Random& random) {
+  const char* forms[] = {"corner", "center"};
+  const int e = random.integer(6, 9), coord = random.integer(0, e - 6);
+  const int n = random.integer(1, 600), id = random.integer(0, 1) ? coord + 5 : -1;
+  return fmt::format(
+      "box_nms batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
+      "valid_thresh={:.2f} topk={} background_id={} force_suppress={} in_format={} out_format={}",
+      random.integer(1, 3), n, e, coord, coord + 4, id, random.uniform(), random.uniform(),
+      random.integer(0, 1) ? -1 : random.integer(1, 2 * n), id < 0 ? -1 : random.integer(-2, 2),
+      random.integer(0, 1), forms[random.integer(0, 1)], forms[random.integer(0, 1)]);
+}
+
+const test::RandomProblems random_problems("box_nms", 6, random_case);
 
 }  // namespace
 }  // namespace clam::box_nms_test

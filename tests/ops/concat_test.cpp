@@ -6,6 +6,7 @@
 
 #include "check/op_proof.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -115,6 +116,26 @@ TEST_F(concat_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("concat.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("concat", 1, test::Bits::same,
+                              {"axis=1 shape_a=65x8 shape_b=65x16",
+                               "axis=1 shape_a=65x8 shape_b=65x16 shape_c=65x24 shape_d=65x8"});
+
+std::string random_case(Random& random) {
+  Shape a;
+  for (int axes = random.integer(1, 4); axes > 0; --axes) a.push_back(random.integer(1, 20));
+  const int axis = random.integer(0, static_cast<int>(a.size()) - 1);
+  std::string line = fmt::format("concat axis={} shape_a={}", axis, to_string(a));
+  for (char input = 'b', last = "bcd"[random.integer(0, 2)]; input <= last; ++input) {
+    a[static_cast<std::size_t>(axis)] = random.integer(1, 20);
+    line += fmt::format(" shape_{}={}", input, to_string(a));
+  }
+  return line;
+}
+
+const test::RandomProblems random_problems("concat", 6, random_case);
 
 }  // namespace
 }  // namespace clam::concat_test

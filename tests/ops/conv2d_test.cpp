@@ -493,5 +493,32 @@ TEST(conv2d, hard_sets_catch_a_half_accumulator) {
   });
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("conv2d", 1, test::Bits::same,
+                              {"c=37 h=4 w=20 k=13 r=1", "c=5 h=6 w=8 k=9 r=3 pad=1",
+                               "c=3 h=9 w=8 k=3 r=3 pad=1 groups=3", "c=11 h=4 w=8 k=5 r=1",
+                               "n=2 c=9 h=5 w=7 k=9 r=3 pad=1 algo=winograd bias",
+                               "c=24 h=4 w=4 k=6 r=1 bias residual",
+                               "n=2 c=5 h=4 w=4 k=7 r=3 pad=1 bias residual",
+                               "c=5 h=6 w=8 k=5 r=3 pad=1 groups=5 bias residual"});
+
+std::string random_case(Random& random) {
+  const int groups = random.integer(1, 3), r = random.integer(1, 4), s = random.integer(1, 4);
+  const int pads[] = {random.integer(0, 3), random.integer(0, 3), random.integer(0, 3),
+                      random.integer(0, 3)};
+  std::string line = fmt::format(
+      "conv2d n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
+      "pad_b={} pad_r={} dilation_h={} dilation_w={} groups={}",
+      random.integer(1, 2), groups * random.integer(1, 9), random.integer(10, 20),
+      random.integer(10, 20), groups * random.integer(1, 9), r, s, random.integer(1, 3),
+      random.integer(1, 3), pads[0], pads[1], pads[2], pads[3], random.integer(1, 3),
+      random.integer(1, 3), groups);
+  if (random.integer(0, 1) == 1) line += " bias residual";
+  return line;
+}
+
+const test::RandomProblems random_problems("conv2d", 12, random_case);
+
 }  // namespace
 }  // namespace clam::conv2d_test

@@ -334,5 +334,30 @@ TEST_F(conv_transpose_broken, broken_packing_is_caught) {
                  "conv_transpose c=5 h=3 w=8 k=6 r=2 stride=2", "conv_transpose_phases", "exact"});
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("conv_transpose", 1, test::Bits::same,
+                              {"c=5 h=6 w=20 k=5 r=2 stride=2 bias",
+                               "n=2 c=3 h=5 w=7 k=3 r=4 stride=2 pad=1",
+                               "c=3 h=5 w=7 k=3 r=3 stride=2 dilation=2"});
+
+std::string random_case(Random& random) {
+  const int groups = random.integer(1, 3), strides[] = {random.integer(1, 4), random.integer(1, 4)};
+  const bool dilated = random.integer(0, 3) == 0;
+  const int dilations[] = {dilated ? random.integer(1, 3) : 1, dilated ? random.integer(1, 3) : 1};
+  std::string line = fmt::format(
+      "conv_transpose n={} c={} h={} w={} k={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} "
+      "pad_b={} pad_r={} out_pad_h={} out_pad_w={} dilation_h={} dilation_w={} groups={}",
+      random.integer(1, 2), groups * random.integer(1, 9), random.integer(4, 12),
+      random.integer(4, 20), groups * random.integer(1, 9), random.integer(1, 5),
+      random.integer(1, 5), strides[0], strides[1], random.integer(0, 1), random.integer(0, 1),
+      random.integer(0, 1), random.integer(0, 1), random.integer(0, strides[0] - 1),
+      random.integer(0, strides[1] - 1), dilations[0], dilations[1], groups);
+  if (random.integer(0, 1) == 1) line += " bias";
+  return line;
+}
+
+const test::RandomProblems random_problems("conv_transpose", 12, random_case);
+
 }  // namespace
 }  // namespace clam::conv_transpose_test

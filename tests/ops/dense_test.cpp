@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "check/compare.hpp"
-#include "check/ops/shared/random.hpp"
 #include "clam/gpu.hpp"
 #include "clam/planner.hpp"
 #include "contains.hpp"
@@ -14,6 +13,7 @@
 #include "every_op.hpp"
 #include "faults.hpp"
 #include "ops/shared/accumulator.hpp"
+#include "random_place.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -552,6 +552,25 @@ TEST(dense, hard_sets_catch_a_half_accumulator) {
     }
   });
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("dense", 1, test::Bits::same,
+                              {"m=13 n=70 k=20", "m=9 n=15 k=11", "m=97 n=101 k=8 residual"});
+
+std::string random_case(Random& random) {
+  using test::random_place;
+  const int m = random.integer(1, 80), n = random.integer(1, 80), k = random.integer(1, 80);
+  const bool trans_w = random.integer(0, 1) == 1;
+  std::string line = fmt::format("dense m={} n={} k={} trans_w={}", m, n, k, trans_w ? 1 : 0);
+  if (random.integer(0, 1) == 1) line += " bias residual" + random_place(random, "r", n);
+  const int k2 = random.integer(0, 1) * random.integer(1, 40);
+  if (k2 > 0) line += fmt::format(" k2={}", k2) + random_place(random, "x2", k2);
+  return line + random_place(random, "x", k) + random_place(random, "w", trans_w ? k + k2 : n) +
+         random_place(random, "y", n);
+}
+
+const test::RandomProblems random_problems("dense", 10, random_case);
 
 }  // namespace
 }  // namespace clam::dense_test

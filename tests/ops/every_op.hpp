@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/op_proof.hpp"
+#include "check/ops/shared/random.hpp"
 #include "clam/op.hpp"
 #include "clam/planner.hpp"
 #include "test_device.hpp"
@@ -80,25 +81,70 @@ inline std::vector<Smallest> smallest(const OpProof& proof, const std::string& d
   return chosen;
 }
 
-/// An op computed on the host as its kernels do, in float. A test of an op has one as a constant;
-/// its results are then held against the reference, for problems of at most `most_flops`.
-struct Simulation {
-  using Compute = HostTensor (*)(const Problem&, const Tensors& inputs);
-  Simulation(const std::string& op, double most_flops, Compute compute)
-      : most_flops(most_flops), compute(compute) {
-    all().emplace(op, this);
+/// What tests of every op have to know of one: a constant in the op's own test.
+template <typename Own>
+class OfOp {
+ public:
+  OfOp(const OfOp&) = delete;
+  OfOp& operator=(const OfOp&) = delete;
+  /// nullptr where the op has none.
+  static const Own* find(const std::string& op) {
+    const auto found = all().find(op);
+    return found == all().end() ? nullptr : found->second;
   }
-  Simulation(const Simulation&) = delete;
-  Simulation& operator=(const Simulation&) = delete;
 
-  /// By op.
-  static std::map<std::string, const Simulation*>& all() {
-    static std::map<std::string, const Simulation*> all;
+ protected:
+  explicit OfOp(const std::string& op) { all().emplace(op, static_cast<const Own*>(this)); }
+
+ private:
+  static std::map<std::string, const Own*>& all() {
+    static std::map<std::string, const Own*> all;
     return all;
   }
+};
+
+/// An op computed on the host as its kernels do, in float. Its results are held against the
+/// reference, for problems of at most `most_flops`.
+struct Simulation : OfOp<Simulation> {
+  using Compute = HostTensor (*)(const Problem&, const Tensors& inputs);
+  Simulation(const std::string& op, double most_flops, Compute compute)
+      : OfOp(op), most_flops(most_flops), compute(compute) {}
 
   double most_flops;
   Compute compute;
+};
+
+/// What the bits of a result do when the size of groups changes. Where work-items of a group share
+/// sums, they follow it.
+enum class Bits { same, follow_group };
+
+/// How an op is tested in groups of every size. An op without it has the `usual` ones.
+struct GroupSizes : OfOp<GroupSizes> {
+  /// Cases are given without the op's name; "n={1,2}" stands for "n=1" and "n=2".
+  GroupSizes(const std::string& op, int least, Bits bits,
+             const std::vector<std::string>& cases = {})
+      : OfOp(op), least(least), bits(bits), cases(case_lines(op, cases)) {}
+  static const GroupSizes& of(const std::string& op) {
+    static const GroupSizes usual("", 16, Bits::same);
+    const GroupSizes* own = find(op);
+    return own ? *own : usual;
+  }
+
+  int least;  ///< the smallest limit on the work-items of a group that all plans keep
+  Bits bits;
+  /// Problems of several groups for each main kernel. Empty: the small cases of the proof.
+  std::vector<std::string> cases;
+};
+
+/// Problems of an op that are drawn. An op without it gets cases with other extents.
+struct RandomProblems : OfOp<RandomProblems> {
+  /// Returns a line no larger than those of the cases, without dtype.
+  using Draw = std::string (*)(Random&);
+  RandomProblems(const std::string& op, int count, Draw draw)
+      : OfOp(op), count(count), draw(draw) {}
+
+  int count;  ///< how many a test draws
+  Draw draw;
 };
 
 }  // namespace clam::test

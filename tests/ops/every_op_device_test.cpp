@@ -146,23 +146,25 @@ std::optional<Problem> with_other_extents(const Problem& one, Random& random) {
   }
 }
 
-Problem any_problem(const OpProof& proof, Random& random) {
-  if (proof.random_case) return Problem::parse(proof.random_case(random) + " dtype=f32");
+/// `own`: how the op draws them; may be nullptr.
+Problem any_problem(const OpProof& proof, const test::RandomProblems* own, Random& random) {
+  if (own) return Problem::parse(own->draw(random) + " dtype=f32");
   const std::vector<Problem> cases = problems_of(proof.cases, "f32");
   for (int tries = 0; tries < 1000; ++tries) {
     const auto other = with_other_extents(cases[random.bits() % cases.size()], random);
     if (other) return *other;
   }
-  throw std::logic_error("the proof of " + proof.op + " needs a random_case");
+  throw std::logic_error("the test of " + proof.op + " needs RandomProblems");
 }
 
 TEST(every_op, has_random_problems_also_where_it_draws_none_itself) {
-  for (OpProof proof : {proof_of(*all_ops().front()), proof_of(*all_ops().back())}) {
-    proof.random_case = nullptr;
+  for (const Op* op : {all_ops().front(), all_ops().back()}) {
     Random random(1);
     std::set<std::string> drawn;
-    for (int i = 0; i < 20; ++i) drawn.insert(any_problem(proof, random).text());
-    EXPECT_GT(drawn.size(), 10U) << proof.op;
+    for (int i = 0; i < 20; ++i) {
+      drawn.insert(any_problem(proof_of(*op), nullptr, random).text());
+    }
+    EXPECT_GT(drawn.size(), 10U) << op->name;
   }
 }
 
@@ -185,9 +187,11 @@ void expect_all_sets_pass_as_elsewhere(const Problem& problem) {
 }
 
 TEST_OF_EVERY_OP(OpDevice, random_problems_pass) {
+  constexpr int kUsual = 6;
+  const test::RandomProblems* own = test::RandomProblems::find(op.name);
   Random random(test::seed());
-  for (int i = test::random_problems_of_this_run(proof.random_cases); i > 0; --i) {
-    const Problem problem = any_problem(proof, random);
+  for (int i = test::random_problems_of_this_run(own ? own->count : kUsual); i > 0; --i) {
+    const Problem problem = any_problem(proof, own, random);
     for (const std::string& dtype : dtypes()) {
       expect_all_sets_pass(problem.with("dtype", dtype));
       expect_all_sets_pass_as_elsewhere(problem.with("dtype", dtype));
@@ -198,7 +202,8 @@ TEST_OF_EVERY_OP(OpDevice, random_problems_pass) {
 // ---- groups ----
 
 std::vector<Problem> group_problems(const OpProof& proof, const std::string& dtype) {
-  return problems_of(proof.group_cases.empty() ? proof.small_cases : proof.group_cases, dtype);
+  const std::vector<std::string>& own = test::GroupSizes::of(proof.op).cases;
+  return problems_of(own.empty() ? proof.small_cases : own, dtype);
 }
 
 /// A plan in groups of up to so many work-items, as GPUs get it, or CPUs: any device runs either.
@@ -216,7 +221,7 @@ std::vector<Grouped> grouped(const Problem& problem, const Variant& variant) {
   for (const char* type : {"gpu", "cpu"}) {
     device.type = type;
     for (const int limit : {1, 4, 16, 32, 64, 128, 256}) {
-      if (limit < proof_of(problem).least_group) continue;
+      if (limit < test::GroupSizes::of(problem.schema().name).least) continue;
       const Plan plan = make_plan(problem, device, {variant.name, limit});
       if (texts.insert(to_text(plan)).second) all.push_back({limit, type, plan});
     }
@@ -235,6 +240,7 @@ std::optional<Trial> trial_of(const Plan& plan) {
 
 TEST_OF_EVERY_OP(OpDevice, groups_of_every_size_pass) {
   constexpr int kLeast = 16;  // what any device has
+  const bool bits_follow_group = test::GroupSizes::of(op.name).bits == test::Bits::follow_group;
   for (const std::string& dtype : dtypes()) {
     for (const Problem& problem : test::of_this_run(group_problems(proof, dtype))) {
       const std::vector<test::Sample> samples = samples_of(problem);
@@ -249,7 +255,7 @@ TEST_OF_EVERY_OP(OpDevice, groups_of_every_size_pass) {
           ++trials;
           for (const test::Sample& sample : samples) {
             const Tensors outputs = expect_pass(*trial, sample);
-            if (limit < kLeast || proof.bits_follow_group) continue;
+            if (limit < kLeast || bits_follow_group) continue;
             EXPECT_TRUE(outputs == bits.emplace(sample.set + type, outputs).first->second)
                 << sample.set;
           }

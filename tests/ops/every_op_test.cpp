@@ -38,7 +38,7 @@ TEST_OF_EVERY_OP(testing::Test, groups_stay_within_the_limit) {
     for (const Variant& variant : op.variants) {
       if (variant.refuses(problem, generic_device())) continue;
       for (const int limit : {1, 2, 4, 16, 17, 32, 63, 64, 100, 128, 256, 1024}) {
-        if (limit < proof.least_group) continue;
+        if (limit < test::GroupSizes::of(op.name).least) continue;
         SCOPED_TRACE(variant.name + " " + std::to_string(limit));
         const Plan plan = make_plan(problem, generic_device(), {variant.name, limit});
         for (const auto* launches : {&plan.pack, &plan.launches}) {
@@ -56,17 +56,16 @@ TEST_OF_EVERY_OP(testing::Test, groups_stay_within_the_limit) {
 constexpr std::uint64_t kSeed = 1;
 
 TEST_OF_EVERY_OP(testing::Test, honest_outputs_pass_every_set) {
-  const auto simulation = test::Simulation::all().find(op.name);
+  const test::Simulation* simulation = test::Simulation::find(op.name);
   test::for_each_case(test::of_this_run(proof.cases), [&](const Problem& problem) {
     for (const DataSet& set : proof.data_sets) {
       const Tensors inputs = make_inputs(problem, set, kSeed);
       const Reference reference = reference_of(problem, inputs, {set.check});
       const Verification rounded = compare_all(reference, test::rounded(problem, reference), {}, 0);
       EXPECT_TRUE(rounded.pass()) << set.name << ": " << rounded.reason();
-      if (simulation == test::Simulation::all().end()) continue;
-      if (op.flops(problem) > simulation->second->most_flops) continue;
+      if (!simulation || op.flops(problem) > simulation->most_flops) continue;
       const Verdict in_float =
-          compare(simulation->second->compute(problem, inputs), reference.begin()->second);
+          compare(simulation->compute(problem, inputs), reference.begin()->second);
       EXPECT_TRUE(in_float.pass) << set.name << ", in float: " << in_float.reason;
     }
   });

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "check/op_proof.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -114,6 +115,19 @@ TEST_F(gather_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("gather.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("gather", 1, test::Bits::same, {"shape=3x4x5x8 axis=2 count=9"});
+
+std::string random_case(Random& random) {
+  Shape shape;
+  for (int axes = random.integer(1, 4); axes > 0; --axes) shape.push_back(random.integer(1, 20));
+  return fmt::format("gather shape={} axis={} count={}", to_string(shape),
+                     random.integer(0, static_cast<int>(shape.size()) - 1), random.integer(1, 40));
+}
+
+const test::RandomProblems random_problems("gather", 6, random_case);
 
 }  // namespace
 }  // namespace clam::gather_test

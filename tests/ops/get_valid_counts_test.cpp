@@ -8,6 +8,7 @@
 
 #include "check/op_proof.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -353,6 +354,29 @@ TEST_F(get_valid_counts_broken, a_broken_fill_is_caught) {
   };
   for (const Breakage& breakage : test::faults_of_this_run(breakages)) expect_seen(breakage);
 }
+
+// ---- for the tests of every op ----
+
+// All cases of the proof, but short ones first, as the first to launch a kernel are run more often.
+const test::GroupSizes groups(
+    "get_valid_counts", 16, test::Bits::same,
+    {"n={2049,2048,2047,1025,1024,1023,513,512,511,257,256,255,129,128,127,65,64,63,33,32,31,7,2,"
+     "1}",
+     "n=1 e=5", "n=517 id_index=1 score_index=0", "n=517 id_index=-1",
+     "n=517 e=7 id_index=6 score_index=2", "n=517 e=5", "n=517 e=5 score_index=0 id_index=-1",
+     "n=300 score_threshold={-inf,inf}", "batch=2 n=2311 e=8 score_threshold=0.5",
+     "batch=5 n=3 score_threshold=-1", "batch=3 n=1000", "n=122640 score_threshold=0.01"});
+
+std::string random_case(Random& random) {
+  const int e = random.integer(5, 9), score_index = random.integer(0, e - 1);
+  int id_index = random.integer(-1, e - 1);
+  if (id_index == score_index) id_index = -1;
+  return fmt::format(
+      "get_valid_counts batch={} n={} e={} score_index={} id_index={} score_threshold={:.6f}",
+      random.integer(1, 4), random.integer(1, 3000), e, score_index, id_index, random.normal());
+}
+
+const test::RandomProblems random_problems("get_valid_counts", 20, random_case);
 
 }  // namespace
 }  // namespace clam::get_valid_counts_test

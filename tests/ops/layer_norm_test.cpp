@@ -358,5 +358,19 @@ TEST_F(layer_norm_broken, broken_kernels_are_caught) {
     expect_caught("layer_norm.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("layer_norm", 16, test::Bits::follow_group,
+                              {"rows=5 n=192", "rows=5 n=192 act=gelu", "rows=3 n=1021",
+                               "rows=5 n=1028"});
+
+std::string random_case(Random& random) {
+  const char* acts[] = {"none", "gelu", "relu", "tanh"};
+  return fmt::format("layer_norm rows={} n={} act={}", random.integer(1, 40),
+                     random.integer(2, 300), acts[random.integer(0, 3)]);
+}
+
+const test::RandomProblems random_problems("layer_norm", 6, random_case);
+
 }  // namespace
 }  // namespace clam::layer_norm_test

@@ -185,5 +185,19 @@ TEST_F(lrn_broken, broken_kernels_are_caught) {
     expect_caught("lrn.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("lrn", 1, test::Bits::same,
+                              {"n=1 c=33 h=9 w=9", "n=2 c=40 h=12 w=12 size=10"});
+
+std::string random_case(Random& random) {
+  const char* of_power[] = {"", " beta=0.5", " alpha=0.3 bias=2", " beta=1.5 alpha=1e-3"};
+  return fmt::format("lrn n={} c={} h={} w={} size={}{}", random.integer(1, 3),
+                     random.integer(1, 40), random.integer(1, 12), random.integer(1, 12),
+                     random.integer(1, 12), of_power[random.integer(0, 3)]);
+}
+
+const test::RandomProblems random_problems("lrn", 6, random_case);
+
 }  // namespace
 }  // namespace clam::lrn_test

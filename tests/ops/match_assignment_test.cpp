@@ -7,6 +7,7 @@
 
 #include "check/op_proof.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
@@ -228,6 +229,18 @@ TEST_F(match_assignment_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("match_assignment.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("match_assignment", 16, test::Bits::follow_group,
+                              {"m=33 n=70", "m=187 n=192"});
+
+std::string random_case(Random& random) {
+  return fmt::format("match_assignment m={} n={} threshold={}", random.integer(1, 90),
+                     random.integer(1, 90), random.integer(0, 9) / 10.0);
+}
+
+const test::RandomProblems random_problems("match_assignment", 6, random_case);
 
 }  // namespace
 }  // namespace clam::match_assignment_test

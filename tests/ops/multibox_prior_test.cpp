@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
@@ -127,6 +128,20 @@ TEST_F(multibox_prior_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("multibox_prior.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("multibox_prior", 16, test::Bits::same,
+                              {"h=9 w=67 sizes=0.2x0.272 ratios=1x2x0.5"});
+
+std::string random_case(Random& random) {
+  return fmt::format(
+      "multibox_prior h={} w={} sizes={:.3f}x{:.3f} ratios=1x{:.3f} offsets={:.3f}x{:.3f}",
+      random.integer(1, 90), random.integer(1, 90), 0.01 + random.uniform(),
+      0.01 + random.uniform(), 0.01 + 4 * random.uniform(), random.normal(), random.normal());
+}
+
+const test::RandomProblems random_problems("multibox_prior", 10, random_case);
 
 }  // namespace
 }  // namespace clam::multibox_prior_test

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
@@ -192,6 +193,19 @@ TEST_F(multibox_transform_loc_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("multibox_transform_loc.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("multibox_transform_loc", 16, test::Bits::same,
+                              {"batch=3 classes=5 n=1000"});
+
+std::string random_case(Random& random) {
+  return fmt::format("multibox_transform_loc batch={} classes={} n={} threshold={:.3f} clip={}",
+                     random.integer(1, 3), random.integer(2, 40), random.integer(1, 700),
+                     random.uniform(), random.integer(0, 1));
+}
+
+const test::RandomProblems random_problems("multibox_transform_loc", 15, random_case);
 
 }  // namespace
 }  // namespace clam::multibox_transform_loc_test

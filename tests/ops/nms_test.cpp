@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
@@ -545,6 +546,36 @@ TEST_F(nms_broken, a_broken_output_is_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("nms_output.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("nms", 16, test::Bits::same,
+                              {"n=200", "batch=3 n=250 max_output_size=40 return_indices",
+                               "batch=2 n=1100 invalid_to_bottom", "n=2049 top_k=300"});
+
+std::string random_case(Random& random) {
+  const int e = random.integer(5, 8), coord = random.integer(0, e - 4);
+  const auto other = [&](int taken) {
+    int index = taken;
+    while (index == taken || (index >= coord && index < coord + 4)) {
+      index = random.integer(-1, e - 1);
+    }
+    return index;
+  };
+  int score = -1;
+  while (score < 0) score = other(-1);
+  const int n = random.integer(1, 1500);
+  return fmt::format(
+      "nms batch={} n={} e={} coord_start={} score_index={} id_index={} iou_threshold={:.2f} "
+      "top_k={} max_output_size={} score_min={} {}",
+      random.integer(1, 4), n, e, coord, score, other(score), random.uniform(),
+      random.integer(-1, 2 * n), random.integer(-1, n), random.integer(-1, 0),
+      random.integer(0, 1)   ? "return_indices"
+      : random.integer(0, 1) ? "invalid_to_bottom"
+                             : "");
+}
+
+const test::RandomProblems random_problems("nms", 16, random_case);
 
 }  // namespace
 }  // namespace clam::nms_test

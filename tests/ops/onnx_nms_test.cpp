@@ -4,6 +4,7 @@
 #include "check/op_proof.hpp"
 #include "check/ops/shared/box_sets.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "ops/shared/suppression.hpp"
 #include "test_errors.hpp"
@@ -186,6 +187,23 @@ TEST_F(onnx_nms_broken, broken_sets_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(output))
     expect_caught("onnx_nms.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("onnx_nms", 16, test::Bits::same,
+                              {"batch=2 classes=37 n=50 max_output=20 iou_threshold=0.5",
+                               "classes=2 n=1100 max_output=300 iou_threshold=0.4"});
+
+std::string random_case(Random& random) {
+  const int n = random.integer(1, 300);
+  return fmt::format(
+      "onnx_nms batch={} classes={} n={} max_output={} iou_threshold={:.2f} "
+      "score_threshold={:.2f}{}",
+      random.integer(1, 3), random.integer(1, 5), n, random.integer(0, 2 * n), random.uniform(),
+      random.uniform() - 0.5, random.integer(0, 1) ? " center" : "");
+}
+
+const test::RandomProblems random_problems("onnx_nms", 6, random_case);
 
 }  // namespace
 }  // namespace clam::onnx_nms_test

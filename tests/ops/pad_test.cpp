@@ -3,11 +3,13 @@
 #include "ops/pad.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -157,6 +159,33 @@ TEST_F(pad_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("pad.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("pad", 1, test::Bits::same,
+                              {"shape=65x24 before=1,0 after=2,0 mode=edge",
+                               "shape=3x17x33 before=0,1,1 after=0,1,1"});
+
+std::string random_case(Random& random) {
+  const char* modes[] = {"constant", "edge", "reflect", "wrap"};
+  const std::string mode = modes[random.integer(0, 3)];
+  Shape shape;
+  std::vector<int> before, after;
+  for (int axes = random.integer(1, 4); axes > 0; --axes) {
+    const int extent = random.integer(1, 12), most = mode == "reflect" ? extent - 1
+                                                     : mode == "wrap"  ? extent
+                                                                       : 5;
+    const bool is_padded = random.integer(0, 1) == 1;
+    shape.push_back(extent);
+    before.push_back(is_padded ? random.integer(0, most) : 0);
+    after.push_back(is_padded ? random.integer(0, most) : 0);
+  }
+  return fmt::format("pad shape={} before={} after={} mode={}{}", to_string(shape),
+                     fmt::join(before, ","), fmt::join(after, ","), mode,
+                     mode == "constant" ? " value=-1.5" : "");
+}
+
+const test::RandomProblems random_problems("pad", 6, random_case);
 
 }  // namespace
 }  // namespace clam::pad_test

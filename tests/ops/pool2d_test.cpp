@@ -328,5 +328,27 @@ TEST_F(pool2d_broken, broken_kernels_are_caught) {
     expect_caught("pool2d.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("pool2d", 4, test::Bits::follow_group,
+                              {"n=1 c=7 h=31 w=31 global", "n=1 c=384 h=31 w=31 global",
+                               "n=1 c=20 h=9 w=9 global layout=nhwc mode=max",
+                               "n=1 c=3 h=19 w=21 r=3 stride=2 pad=1",
+                               "n=1 c=20 h=9 w=9 r=3 layout=nhwc"});
+
+std::string random_case(Random& random) {
+  const int r = random.integer(1, 9), s = random.integer(1, 9);
+  return fmt::format(
+      "pool2d n={} c={} h={} w={} r={} s={} stride_h={} stride_w={} pad_t={} pad_l={} pad_b={} "
+      "pad_r={} mode={} count_include_pad={} ceil_mode={} layout={}",
+      random.integer(1, 3), random.integer(1, 12), r + random.integer(0, 20),
+      s + random.integer(0, 30), r, s, random.integer(1, 5), random.integer(1, 5),
+      random.integer(0, r - 1), random.integer(0, s - 1), random.integer(0, r - 1),
+      random.integer(0, s - 1), random.integer(0, 1) ? "max" : "avg", random.integer(0, 1),
+      random.integer(0, 1), random.integer(0, 1) ? "nhwc" : "nchw");
+}
+
+const test::RandomProblems random_problems("pool2d", 6, random_case);
+
 }  // namespace
 }  // namespace clam::pool2d_test

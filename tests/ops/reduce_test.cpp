@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // reduce_test.cpp - problems, plans, references and kernels of reduce.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -224,6 +225,27 @@ TEST_F(reduce_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("reduce.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("reduce", 4, test::Bits::follow_group,
+                              {"op=sum shape=9x961 axes=1", "op=max shape=4x3x50x7 axes=1-3",
+                               "op=mean shape=300x70 axes=0", "op=sum shape=2x90x12 axes=1"});
+
+std::string random_case(Random& random) {
+  const char* ops[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square"};
+  const int rank = random.integer(1, 4), forced = random.integer(0, rank - 1);
+  Shape shape;
+  std::vector<int> axes;
+  for (int axis = 0; axis < rank; ++axis) {
+    shape.push_back(random.integer(1, 20));
+    if (axis == forced || random.integer(0, 1)) axes.push_back(axis);
+  }
+  return fmt::format("reduce op={} shape={} axes={}", ops[random.integer(0, 7)], to_string(shape),
+                     fmt::join(axes, "-"));
+}
+
+const test::RandomProblems random_problems("reduce", 6, random_case);
 
 }  // namespace
 }  // namespace clam::reduce_test

@@ -281,5 +281,39 @@ TEST_F(resize_broken, broken_kernels_are_caught) {
     expect_caught("resize.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("resize", 1, test::Bits::same,
+                              {"c=2 h=5 w=33 oh=10 ow=132", "c=4 h=9 w=30 oh=32 ow=130",
+                               "c=2 h=17 w=34 oh=34 ow=68 mode=linear",
+                               "c=4 h=9 w=30 oh=32 ow=130 mode=linear residual"});
+
+/// An extent, the outputs that a scale makes of it, and the scale.
+std::string random_axis(Random& random, const char* extent, const char* outputs,
+                        const char* scale) {
+  const int n = random.integer(1, 24);
+  if (random.integer(0, 2) > 0) {
+    return fmt::format(" {}={} {}={}", extent, n, outputs, random.integer(1, 60));
+  }
+  const auto factor = static_cast<float>(0.3 + 3 * random.uniform());
+  const double length = static_cast<double>(factor) * n;
+  const double most = random.integer(0, 1) ? std::floor(length) : std::floor(length + 0.5);
+  if (most < 1) return fmt::format(" {}={} {}=1", extent, n, outputs);
+  return fmt::format(" {}={} {}={} {}={}", extent, n, outputs, most, scale, factor);
+}
+
+std::string random_case(Random& random) {
+  const char* coords[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                          "half_pixel_symmetric"};
+  const char* nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  return fmt::format("resize n={} c={}{}{} mode={} coord={} nearest={}{}", random.integer(1, 2),
+                     random.integer(1, 8), random_axis(random, "h", "oh", "scale_h"),
+                     random_axis(random, "w", "ow", "scale_w"),
+                     random.integer(0, 1) ? "linear" : "nearest", coords[random.integer(0, 4)],
+                     nearest[random.integer(0, 3)], random.integer(0, 3) ? "" : " residual");
+}
+
+const test::RandomProblems random_problems("resize", 12, random_case);
+
 }  // namespace
 }  // namespace clam::resize_test

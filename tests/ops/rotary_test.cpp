@@ -241,5 +241,22 @@ TEST_F(rotary_broken, broken_kernels_are_caught) {
     expect_caught("rotary.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("rotary", 1, test::Bits::same,
+                              {"batch=1 heads=4 n=33 d=68", "batch=1 heads=3 n=5 d=6",
+                               "batch=1 heads=3 n=5 d=7 rotary_dim=6 pairing=halves",
+                               "batch=2 heads=1 n=65 d=80 rotary_dim=16 pairing=halves"});
+
+std::string random_case(Random& random) {
+  const int rotary_dim = 2 * random.integer(1, 30);
+  return fmt::format("rotary batch={} heads={} n={} d={} rotary_dim={} pairing={}",
+                     random.integer(1, 3), random.integer(1, 9), random.integer(1, 70),
+                     rotary_dim + random.integer(0, 20), rotary_dim,
+                     random.integer(0, 1) == 0 ? "halves" : "adjacent");
+}
+
+const test::RandomProblems random_problems("rotary", 6, random_case);
+
 }  // namespace
 }  // namespace clam::rotary_test

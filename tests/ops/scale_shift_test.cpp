@@ -157,5 +157,22 @@ TEST_F(scale_shift_broken, broken_kernels_are_caught) {
     expect_caught("scale_shift.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("scale_shift", 1, test::Bits::same,
+                              {"shape=2x17x65 act=relu", "shape=2x17x68", "shape=67x68 act=silu"});
+
+std::string random_case(Random& random) {
+  Shape shape;
+  for (int i = random.integer(1, 4); i > 0; --i) shape.push_back(random.integer(1, 13));
+  const int axes = static_cast<int>(shape.size());
+  const std::vector<std::string>& acts = activation_names();
+  return fmt::format(
+      "scale_shift shape={} axis={} act={}", to_string(shape), random.integer(-axes, axes - 1),
+      acts[static_cast<std::size_t>(random.integer(0, static_cast<int>(acts.size()) - 1))]);
+}
+
+const test::RandomProblems random_problems("scale_shift", 6, random_case);
+
 }  // namespace
 }  // namespace clam::scale_shift_test

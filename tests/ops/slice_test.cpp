@@ -3,11 +3,13 @@
 #include "ops/slice.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "test_errors.hpp"
 
@@ -133,6 +135,31 @@ TEST_F(slice_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("slice.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("slice", 1, test::Bits::same,
+                              {"shape=65x24 start=3,4 count=61x16",
+                               "shape=5x6x7x8 start=4,1,6,0 count=2x3x4x4 step=-3,2,-2,1"});
+
+std::string random_case(Random& random) {
+  Shape shape, count;
+  std::vector<int> starts, steps;
+  for (int axes = random.integer(1, 4); axes > 0; --axes) {
+    const int extent = random.integer(1, 20), step = random.integer(-3, 3),
+              most = step == 0 ? 20 : (extent - 1) / std::abs(step) + 1,
+              taken = random.integer(0, 2) == 0 ? most : random.integer(1, most),
+              reach = (taken - 1) * std::abs(step), low = random.integer(0, extent - 1 - reach);
+    shape.push_back(extent);
+    count.push_back(taken);
+    starts.push_back(step < 0 ? low + reach : low);
+    steps.push_back(step);
+  }
+  return fmt::format("slice shape={} start={} count={} step={}", to_string(shape),
+                     fmt::join(starts, ","), to_string(count), fmt::join(steps, ","));
+}
+
+const test::RandomProblems random_problems("slice", 6, random_case);
 
 }  // namespace
 }  // namespace clam::slice_test

@@ -454,5 +454,26 @@ TEST_F(softmax_broken, broken_kernels_are_caught) {
     expect_caught("softmax.cl", fault);
 }
 
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("softmax", 4, test::Bits::follow_group,
+                              {"shape=5x192", "shape=5x1028", "shape=19x40 axis=0",
+                               "shape=5x65x17 axis=1", "shape=257x33 axis=0"});
+
+std::string random_case(Random& random) {
+  Shape shape;
+  for (int extents = random.integer(1, 4); extents > 0; --extents) {
+    shape.push_back(random.integer(1, 24));
+  }
+  const int rank = static_cast<int>(shape.size()), masked = random.integer(0, rank);
+  std::string line = fmt::format("softmax shape={} axis={} log={} scale={}", to_string(shape),
+                                 random.integer(0, rank - 1), random.integer(0, 1),
+                                 random.integer(0, 1) == 0 ? 1.0 : 0.3);
+  if (masked > 0) line += " mask=" + to_string(Shape(shape.end() - masked, shape.end()));
+  return line;
+}
+
+const test::RandomProblems random_problems("softmax", 6, random_case);
+
 }  // namespace
 }  // namespace clam::softmax_test

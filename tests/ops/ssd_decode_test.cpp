@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -255,6 +256,23 @@ TEST_F(ssd_decode_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("ssd_decode.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("ssd_decode", 4, test::Bits::same, {"batch=2 classes=21 n=131"});
+
+std::string random_case(Random& random) {
+  const int classes = random.integer(2, 40);
+  std::string line =
+      fmt::format("ssd_decode batch={} classes={} n={} threshold={:.3f}", random.integer(1, 3),
+                  classes, random.integer(1, 300), random.uniform() / 4);
+  if (random.integer(0, 1) == 0) return line;
+  return line + fmt::format(" ldcls={} ldbox={} offcls={} offbox={}",
+                            classes + random.integer(0, 9), 4 + random.integer(0, 9),
+                            random.integer(0, 9), random.integer(0, 9));
+}
+
+const test::RandomProblems random_problems("ssd_decode", 20, random_case);
 
 }  // namespace
 }  // namespace clam::ssd_decode_test

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "check/op_proof.hpp"
+#include "every_op.hpp"
 #include "op_device.hpp"
 #include "ops/shared/suppression.hpp"
 #include "test_errors.hpp"
@@ -89,6 +90,17 @@ TEST_F(torchvision_nms_broken, broken_rules_are_caught) {
                 {"ranks for rows", "rows[b * top + kept[b * top + i]]", "kept[b * top + i]",
                  "torchvision_nms n=200", "nms_one", "every"});
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("torchvision_nms", 16, test::Bits::same, {"n=1100"});
+
+std::string random_case(Random& random) {
+  return fmt::format("torchvision_nms n={} iou_threshold={:.2f}", random.integer(1, 5000),
+                     random.uniform());
+}
+
+const test::RandomProblems random_problems("torchvision_nms", 6, random_case);
 
 }  // namespace
 }  // namespace clam::torchvision_nms_test

@@ -3,6 +3,7 @@
 #include "ops/transpose.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -163,6 +164,27 @@ TEST_F(transpose_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("transpose.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("transpose", 16, test::Bits::same,
+                              {"shape=68x20 perm=1-0", "shape=3x18x5x19 perm=3-2-1-0",
+                               "shape=5x6x7x9 perm=2-1-0-3"});
+
+std::string random_case(Random& random) {
+  std::vector<int> perm(static_cast<std::size_t>(random.integer(1, 4)));
+  std::iota(perm.begin(), perm.end(), 0);
+  Shape shape;
+  for (std::size_t axis = 0; axis < perm.size(); ++axis) {
+    const int last = static_cast<int>(perm.size()) - 1;
+    std::swap(perm[axis],
+              perm[static_cast<std::size_t>(random.integer(static_cast<int>(axis), last))]);
+    shape.push_back(random.integer(1, 24));
+  }
+  return fmt::format("transpose shape={} perm={}", to_string(shape), fmt::join(perm, "-"));
+}
+
+const test::RandomProblems random_problems("transpose", 6, random_case);
 
 }  // namespace
 }  // namespace clam::transpose_test

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "check/ops/shared/random.hpp"
 #include "clam/planner.hpp"
 #include "every_op.hpp"
 #include "faults.hpp"
@@ -355,6 +354,21 @@ TEST_F(unary_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("unary.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("unary", 16, test::Bits::same,
+                              {"op=gelu shape=1030", "op=exp shape=1030"});
+
+std::string random_case(Random& random) {
+  const std::vector<UnaryRange>& ranges = unary_ranges();
+  const UnaryRange& range = ranges[random.bits() % ranges.size()];
+  return fmt::format("unary op={} shape={}x{} scale={} shift={}", range.op, random.integer(1, 40),
+                     random.integer(1, 40), random.integer(0, 1) == 0 ? 1.0 : -1.7,
+                     random.integer(0, 1) == 0 ? 0.0 : 0.4);
+}
+
+const test::RandomProblems random_problems("unary", 6, random_case);
 
 }  // namespace
 }  // namespace clam::unary_test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "clam/planner.hpp"
+#include "every_op.hpp"
 #include "faults.hpp"
 #include "op_device.hpp"
 #include "test_device.hpp"
@@ -226,6 +227,20 @@ TEST_F(yolo_decode_broken, broken_kernels_are_caught) {
   for (const test::KernelFault& fault : test::faults_of_this_run(faults))
     expect_caught("yolo_decode.cl", fault);
 }
+
+// ---- for the tests of every op ----
+
+const test::GroupSizes groups("yolo_decode", 4, test::Bits::same,
+                              {"batch=2 classes=5 n=516", "batch=2 classes=5 n=131",
+                               "batch=2 classes=6 n=131 form=v5"});
+
+std::string random_case(Random& random) {
+  return fmt::format("yolo_decode batch={} n={} classes={} form=v{}", random.integer(1, 3),
+                     random.integer(1, 300), random.integer(1, 40),
+                     random.integer(0, 1) == 0 ? 5 : 8);
+}
+
+const test::RandomProblems random_problems("yolo_decode", 20, random_case);
 
 }  // namespace
 }  // namespace clam::yolo_decode_test

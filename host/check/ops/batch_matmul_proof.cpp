@@ -4,7 +4,6 @@
 #include "batch_matmul_data.hpp"
 #include "shared/matrix_product.hpp"
 #include "shared/product_sets.hpp"
-#include "shared/proof.hpp"
 
 namespace clam::batch_matmul {
 namespace {
@@ -34,25 +33,10 @@ std::vector<DataSet> data_sets() {
   return sets;
 }
 
-std::string random_case(Random& random) {
-  const int m = random.integer(1, 70), n = random.integer(1, 70), k = random.integer(1, 70);
-  const bool ta = random.integer(0, 1) == 1, tb = random.integer(0, 1) == 1;
-  std::string line = fmt::format("batch_matmul batch={} m={} n={} k={} ta={} tb={}",
-                                 random.integer(1, 4), m, n, k, ta ? 1 : 0, tb ? 1 : 0);
-  using product_sets::random_place;
-  line += random_place(random, "a", ta ? m : k, ta ? k : m);
-  line += random_place(random, "b", tb ? k : n, tb ? n : k) + random_place(random, "c", n, m);
-  const char* const masks[] = {"none", "mn", "bmn"};
-  line += fmt::format(" scale=0.3 mask={}", masks[random.integer(0, 2)]);
-  if (random.integer(0, 3) == 0) line += " batch_a=1";
-  if (random.integer(0, 3) == 0) line += " batch_b=1";
-  return line;
-}
-
 }  // namespace
 
 OpProof proof() {
-  OpProof proof{
+  return {
       "batch_matmul",
       data_sets(),
       reference,
@@ -100,8 +84,7 @@ OpProof proof() {
           "offb=8 offc=11",
           "batch=3 m=12 n=8 k=12 ta=1 lda=36 ldb=24 ldc=24 stridea=12 strideb=8 stridec=8",
           // One matrix for all batch items.
-          "batch=3 m=9 n=15 k=12 tb=1 batch_a=1",
-          "batch=3 m=9 n=15 k=12 tb=1 batch_b=1 mask=bmn",
+          "batch=3 m=9 n=15 k=12 tb=1 {batch_a=1,batch_b=1 mask=bmn}",
           "batch=3 m=9 n=16 k=12 batch_a=1 batch_b=1",
           "batch=3 m=43 n=41 k=33 ta=1 {batch_a=1,tb=1 batch_b=1}",
           // Slices, aligned and not; batch items that overlap.
@@ -114,11 +97,8 @@ OpProof proof() {
           "batch=4 m=6 n=8 k=12 tb=1 stridea=12 strideb=24",
           "batch=4 m=5 n=7 k=6 lda=6 ldb=7 stridea=1 strideb=7",
           // What follows the sum.
-          "batch=2 m=9 n=15 k=24 tb=1 scale=-1.7 mask=bmn",
-          "batch=2 m=9 n=15 k=24 tb=1 scale=2 mask=mn act=relu",
-          "batch=2 m=9 n=16 k=24 scale=0.5 mask=mn act=relu6",
-          "batch=2 m=9 n=16 k=24 scale=0.5 act=silu",
-          "batch=2 m=9 n=16 k=24 scale=0.5 mask=bmn act=gelu",
+          "batch=2 m=9 n=15 k=24 tb=1 scale={-1.7 mask=bmn,2 mask=mn act=relu}",
+          "batch=2 m=9 n=16 k=24 scale=0.5 {mask=mn act=relu6,act=silu,mask=bmn act=gelu}",
           "batch=2 m=9 n=16 k=24 scale=0.5 act={gelu_tanh,sigmoid,tanh}",
           "batch=2 m=9 n=16 k=24 scale=0.5 act={leaky_relu,hard_swish act_scale=2 act_shift=0.3}",
           "batch=2 m=9 n=16 k=24 scale=0.0078125 mask=bmn act=exp",
@@ -128,8 +108,7 @@ OpProof proof() {
           "batch=3 m=9 n=15 k=33 tb=1 acc=chunk mask=bmn",
           "batch=2 m=41 n=44 k=68 acc=chunk scale=0.5 act=silu",
           "batch=2 m=41 n=43 k=65 ta=1 tb=1 acc=chunk scale=-1.7",
-          "batch=4 m=192 n=192 k=64 tb=1 scale=0.125 acc=chunk",
-          "batch=4 m=192 n=64 k=192 acc=chunk",
+          "batch=4 m=192 n={192 k=64 tb=1 scale=0.125,64 k=192} acc=chunk",
           "batch=3 m=9 n=15 k=33 tb=1 acc=f16 mask=mn",
           "batch=2 m=9 n=16 k=64 acc=f16 act=relu",
       },
@@ -145,13 +124,7 @@ OpProof proof() {
           "batch=2 m=31 n=35 k=33 ta=1",
           "batch=2 m=5 n=9 k=36 tb=1 acc=chunk scale=0.125",
           "batch=2 m=5 n=8 k=36 acc=f16",
-      },
-      {"batch=3 m=13 n=70 k=20 tb=1", "batch=2 m=9 n=15 k=12 tb=1", "batch=2 m=41 n=39 k=43",
-       "batch=3 m=12 n=68 k=20 ta=1"},
-      random_case};
-  proof.least_group = 1;
-  proof.random_cases = 12;
-  return proof;
+      }};
 }
 
 }  // namespace clam::batch_matmul

@@ -101,28 +101,26 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
                                    const std::vector<double>& w, const ReferenceOptions& options) {
   const Transforms transforms(options);
   const std::int64_t channels = conv.cg(), oh = conv.oh(), ow = conv.ow();
-  std::vector<Sixteen> filters(static_cast<size_t>(conv.k * channels));
-  parallel_for(conv.k, [&](std::int64_t k) {
-    for (std::int64_t i = k * channels; i < (k + 1) * channels; ++i) {
-      filters[static_cast<size_t>(i)] = transforms.of_filter(w.data() + i * 9);
-    }
+  std::vector<Sixteen> filters(w.size() / 9);
+  parallel_for(static_cast<std::int64_t>(filters.size()), [&](std::int64_t i) {
+    filters[static_cast<size_t>(i)] = transforms.of_filter(&w[static_cast<size_t>(9 * i)]);
   });
   std::vector<double> bounds(static_cast<size_t>(conv.outputs()));
   const std::int64_t down = (oh + 1) / 2, across = (ow + 1) / 2;
   parallel_for(conv.n * down * across, [&](std::int64_t tile) {
     const std::int64_t image = tile / across / down, oy = tile / across % down * 2,
                        ox = tile % across * 2;
-    std::vector<Sixteen> pixels(static_cast<size_t>(conv.c));
+    std::vector<Sixteen> pixels;
     for (std::int64_t c = 0; c < conv.c; ++c) {
       Sixteen d;
-      for (std::int64_t i = 0; i < 16; ++i) {
-        const std::int64_t iy = oy - conv.pad_t + i / 4, ix = ox - conv.pad_l + i % 4;
+      for (size_t i = 0; i < 16; ++i) {
+        const std::int64_t iy = oy - conv.pad_t + static_cast<int>(i / 4),
+                           ix = ox - conv.pad_l + static_cast<int>(i % 4);
         const bool inside = iy >= 0 && iy < conv.h && ix >= 0 && ix < conv.w;
-        const size_t at = static_cast<size_t>(conv.x_at(image, c, inside ? iy * conv.w + ix : 0));
-        d[static_cast<size_t>(i / 4)][static_cast<size_t>(i % 4)] =
-            transforms.operand(inside ? x[at] : 0);
+        const std::int64_t at = conv.x_at(image, c, inside ? iy * conv.w + ix : 0);
+        d[i / 4][i % 4] = transforms.operand(inside ? x[static_cast<size_t>(at)] : 0);
       }
-      pixels[static_cast<size_t>(c)] = transforms.of_pixels(d);
+      pixels.push_back(transforms.of_pixels(d));
     }
     for (std::int64_t k = 0; k < conv.k; ++k) {
       Sixteen m;
@@ -135,12 +133,12 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
         }
       }
       const auto y = transforms.of_sums(m);
-      for (std::int64_t i = 0; i < 4; ++i) {
-        const std::int64_t row = oy + i / 2, column = ox + i % 2;
+      for (size_t i = 0; i < 4; ++i) {
+        const std::int64_t row = oy + static_cast<int>(i / 2),
+                           column = ox + static_cast<int>(i % 2);
         if (row >= oh || column >= ow) continue;
         const std::int64_t at = ((image * conv.k + k) * oh + row) * ow + column;
-        bounds[static_cast<size_t>(at)] =
-            transforms.bound(y[static_cast<size_t>(i / 2)][static_cast<size_t>(i % 2)]);
+        bounds[static_cast<size_t>(at)] = transforms.bound(y[i / 2][i % 2]);
       }
     }
   });

@@ -43,20 +43,6 @@ constexpr Row kDecoy{0, 60000, {-1000, -1000, 1000, 1000}};
 /// A row past the count as get_valid_counts leaves it.
 constexpr Row kMinusOne{-1, -1, {-1, -1, -1, -1}};
 
-/// The first valid(item) rows of each item are make(random, item, row), the others `rest`.
-template <typename Valid, typename Make>
-void fill(const Rows& rows, std::uint64_t seed, const Valid& valid, const Make& make,
-          const Row& rest = kDecoy) {
-  Random random(seed);
-  for (int item = 0; item < rows.items; ++item) {
-    const int count = std::clamp<int>(valid(item), 0, rows.n);
-    if (rows.count) rows.count(item, count);
-    for (int row = 0; row < rows.n; ++row) {
-      rows.put(item, row, row < count ? make(random, item, row) : rows.count ? rest : kMinusOne);
-    }
-  }
-}
-
 /// What a detector finds: many boxes around few objects of 20 classes, some taken for another
 /// class.
 class Detector {
@@ -69,7 +55,7 @@ class Detector {
     }
   }
 
-  Row operator()(Random& random, int, int) const {
+  Row operator()(Random& random) const {
     const auto& [x, y, w, h, id] =
         objects_[static_cast<std::size_t>(random.bits() % objects_.size())];
     const auto noise = [&] { return 0.12 * random.normal(); };
@@ -88,83 +74,74 @@ class Detector {
   std::array<Object, 40> objects_;
 };
 
-/// As get_valid_counts leaves them: a share of the rows, up to some 2000, then -1.
-inline void boxes(const Rows& rows, std::uint64_t seed) {
-  fill(
-      rows, seed,
-      [&](int item) {
-        return std::min(static_cast<int>(0.3 * (1 + item % 3) * rows.n) + 1, 2000 + 37 * item);
-      },
-      Detector(seed), kMinusOne);
-}
+/// How rows are made: the first valid(item, n) of the n rows of each item by make(), the others are
+/// `rest`.
+struct Rule {
+  int (*valid)(int item, int n);
+  Row (*make)(const Detector&, Random&, int row);
+  Row rest = kDecoy;
+};
 
-/// At most `count` valid rows.
-inline void at_most(const Rows& rows, std::uint64_t seed, int count) {
-  fill(
-      rows, seed, [count](int) { return count; }, Detector(seed));
-}
-
-inline void every(const Rows& rows, std::uint64_t seed) { at_most(rows, seed, rows.n); }
-
-/// A detector's boxes with scores of score(random).
-template <typename Valid, typename Score>
-void scored(const Rows& rows, std::uint64_t seed, const Valid& valid, const Score& score) {
+inline void fill(const Rows& rows, std::uint64_t seed, const Rule& rule) {
   const Detector detector(seed);
-  const auto make = [&](Random& random, int item, int row) {
-    Row made = detector(random, item, row);
-    made.score = score(random);
-    return made;
-  };
-  fill(rows, seed, valid, make);
+  Random random(seed);
+  for (int item = 0; item < rows.items; ++item) {
+    const int count = std::clamp(rule.valid(item, rows.n), 0, rows.n);
+    if (rows.count) rows.count(item, count);
+    for (int row = 0; row < rows.n; ++row) {
+      const Row& rest = rows.count ? rule.rest : kMinusOne;
+      rows.put(item, row, row < count ? rule.make(detector, random, row) : rest);
+    }
+  }
 }
 
-/// Five scores for all, of which two are 0.
-inline void ties(const Rows& rows, std::uint64_t seed) {
-  constexpr double kScores[] = {-0.0, 0.0, 0.25, 0.5, -0.5};
-  scored(
-      rows, seed, [&](int item) { return rows.n - rows.n / 10 * (1 + item % 3); },
-      [&](Random& random) { return kScores[random.integer(0, 4)]; });
+inline int all(int, int n) { return n; }
+template <int kMost>
+int at_most(int, int) {
+  return kMost;
 }
+inline Row detected(const Detector& detector, Random& random, int) { return detector(random); }
 
-inline void equal(const Rows& rows, std::uint64_t seed) {
-  scored(
-      rows, seed, [&](int) { return rows.n; }, [](Random&) { return 0.75; });
-}
+constexpr Rule kEvery{all, detected};
 
 /// Groups of four boxes with corners on a grid of halves, so that overlaps are ratios of small
 /// integers (1/2, 1/4, 1/7 among them) without any rounding. The first two of a group are a pair
 /// with one of these.
-inline void boundary(const Rows& rows, std::uint64_t seed) {
-  fill(
-      rows, seed, [&](int) { return rows.n; },
-      [](Random& random, int, int row) {
-        const int group = row / 4;
-        const double x = 8 * (group % 64), y = 8 * (group / 64 % 64);
-        constexpr Box kPairs[3][2] = {{{0, 0, 2, 1}, {0, 0, 1, 1}},
-                                      {{0, 0, 2, 2}, {0, 0, 1, 1}},
-                                      {{0, 0, 1, 1}, {0.5, 0.5, 1.5, 1.5}}};
-        Box box;
-        if (row % 4 < 2) {
-          box = kPairs[group % 3][row % 4];
-        } else {
-          for (double& corner : box) corner = 0.5 * random.integer(0, 6);
-        }
-        return Row{static_cast<double>(group % 4),
-                   random.uniform(),
-                   {x + box[0], y + box[1], x + box[2], y + box[3]}};
-      });
+inline Row on_boundary(const Detector&, Random& random, int row) {
+  const int group = row / 4;
+  const double x = 8 * (group % 64), y = 8 * (group / 64 % 64);
+  constexpr Box kPairs[3][2] = {{{0, 0, 2, 1}, {0, 0, 1, 1}},
+                                {{0, 0, 2, 2}, {0, 0, 1, 1}},
+                                {{0, 0, 1, 1}, {0.5, 0.5, 1.5, 1.5}}};
+  Box box;
+  if (row % 4 < 2) {
+    box = kPairs[group % 3][row % 4];
+  } else {
+    for (double& corner : box) corner = 0.5 * random.integer(0, 6);
+  }
+  return {static_cast<double>(group % 4),
+          random.uniform(),
+          {x + box[0], y + box[1], x + box[2], y + box[3]}};
 }
 
-/// Boxes of a side of 300 to 500: their areas overflow half.
-inline void large(const Rows& rows, std::uint64_t seed) {
-  fill(
-      rows, seed, [&](int item) { return rows.n - item % 3 * (rows.n / 3); },
-      [](Random& random, int, int) {
-        const double x = 200 * random.uniform(), y = 200 * random.uniform();
-        return Row{static_cast<double>(random.integer(0, 19)),
-                   0.01 + 0.99 * random.uniform(),
-                   {x, y, x + 300 + 200 * random.uniform(), y + 300 + 200 * random.uniform()}};
-      });
+/// A side of 300 to 500: areas overflow half.
+inline Row large(const Detector&, Random& random, int) {
+  const double x = 200 * random.uniform(), y = 200 * random.uniform();
+  return {static_cast<double>(random.integer(0, 19)),
+          0.01 + 0.99 * random.uniform(),
+          {x, y, x + 300 + 200 * random.uniform(), y + 300 + 200 * random.uniform()}};
+}
+
+/// One of five scores, of which two are 0.
+inline Row tied(const Detector& detector, Random& random, int) {
+  constexpr double kScores[] = {-0.0, 0.0, 0.25, 0.5, -0.5};
+  const Row row = detector(random);
+  return {row.id, kScores[random.integer(0, 4)], row.box};
+}
+
+inline Row equal(const Detector& detector, Random& random, int) {
+  const Row row = detector(random);
+  return {row.id, 0.75, row.box};
 }
 
 /// Bits that a careless comparison or copy gets wrong: NaNs with payloads (quiet, signalling,
@@ -234,33 +211,43 @@ inline std::vector<DataSet> suppression_data_sets(box_sets::Rows (*rows_of)(cons
                                                   void (*make_special)(const Problem&, Random&,
                                                                        Tensors&)) {
   using namespace box_sets;
-  const auto set = [=](const char* name, const char* about, const auto& make) -> DataSet {
-    return {name, Check::exact, about,
-            [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-              make(rows_of(problem, inputs), seed);
-            }};
+  struct Named {
+    const char *name, *about;
+    Rule rule;
   };
-  const auto at_most = [](int count) {
-    return [count](const Rows& rows, std::uint64_t seed) { box_sets::at_most(rows, seed, count); };
+  const auto a_share = [](int item, int n) {
+    return std::min(static_cast<int>(0.3 * (1 + item % 3) * n) + 1, 2000 + 37 * item);
   };
-  const auto special = [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
-    every(rows_of(problem, inputs), seed);
-    Random random(seed);
-    make_special(problem, random, inputs);
+  const auto most = [](int item, int n) { return n - n / 10 * (1 + item % 3); };
+  const auto thirds = [](int item, int n) { return n - item % 3 * (n / 3); };
+  const Named named[] = {
+      {"boxes",
+       "a detector's boxes, as get_valid_counts leaves them",
+       {a_share, detected, kMinusOne}},
+      {"none", "no row is valid; those past the count must not be read", {at_most<0>, detected}},
+      {"one", "one row is valid", {at_most<1>, detected}},
+      {"few", "400 rows are valid", {at_most<400>, detected}},
+      {"every", "every row is valid", kEvery},
+      {"ties", "five scores for all rows, 0 and -0 among them", {most, tied}},
+      {"equal", "one score for all rows: the order is that of rows", {all, equal}},
+      {"boundary", "overlaps of exactly 1/2, 1/4 and 1/7", {all, on_boundary}},
+      {"large", "boxes whose areas overflow half", {thirds, large}},
   };
-  return {
-      set("boxes", "a detector's boxes, as get_valid_counts leaves them", boxes),
-      set("none", "no row is valid; those past the count must not be read", at_most(0)),
-      set("one", "one row is valid", at_most(1)),
-      set("few", "400 rows are valid", at_most(400)),
-      set("every", "every row is valid", every),
-      set("ties", "five scores for all rows, 0 and -0 among them", ties),
-      set("equal", "one score for all rows: the order is that of rows", equal),
-      set("boundary", "overlaps of exactly 1/2, 1/4 and 1/7", boundary),
-      set("large", "boxes whose areas overflow half", large),
-      {"special", Check::exact,
-       "NaN, infinities, -0, denormals, boxes turned over and flat, counts out of range", special},
-  };
+  std::vector<DataSet> sets;
+  for (const Named& each : named) {
+    sets.push_back({each.name, Check::exact, each.about,
+                    [=, rule = each.rule](const Problem& p, std::uint64_t seed, Tensors& inputs) {
+                      fill(rows_of(p, inputs), seed, rule);
+                    }});
+  }
+  sets.push_back({"special", Check::exact,
+                  "NaN, infinities, -0, denormals, boxes turned over and flat, counts out of range",
+                  [=](const Problem& problem, std::uint64_t seed, Tensors& inputs) {
+                    fill(rows_of(problem, inputs), seed, kEvery);
+                    Random random(seed);
+                    make_special(problem, random, inputs);
+                  }});
+  return sets;
 }
 
 }  // namespace clam

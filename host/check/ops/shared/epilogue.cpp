@@ -81,11 +81,4 @@ void Epilogue::make_exact(Expected& output, Check check, std::int64_t products,
   output.bound.clear();
 }
 
-std::vector<double> values(const HostTensor& tensor) {
-  std::vector<double> values(static_cast<std::size_t>(tensor.size()));
-  for (std::int64_t i = 0; i < tensor.size(); ++i)
-    values[static_cast<std::size_t>(i)] = tensor.get(i);
-  return values;
-}
-
 }  // namespace clam

@@ -41,7 +41,4 @@ struct Epilogue {
   bool stays_exact(std::int64_t products) const;
 };
 
-/// The tensor's elements, widened.
-std::vector<double> values(const HostTensor& tensor);
-
 }  // namespace clam

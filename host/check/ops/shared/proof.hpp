@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // proof.hpp - what proofs are written with: numbers, inputs element by element, sums and their
-// errors, loops on all cores, and texts of problems.
+// errors, loops on all cores, and texts of problems. The headers beside it that have sets or bounds
+// bring it along.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,6 +39,13 @@ inline auto outliers(int one_in, double factor) {
     const double x = random.normal();
     return random.integer(0, one_in - 1) == 0 ? factor * x : x;
   };
+}
+
+/// The tensor's elements, widened.
+inline std::vector<double> values(const HostTensor& tensor) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(tensor.get(i));
+  return values;
 }
 
 /// Of both signs and not near 0.
@@ -86,12 +94,29 @@ inline void sprinkle(HostTensor& tensor, Random& random, const double (&values)[
   }
 }
 
+/// Element (row, column) of a tensor of such rows becomes value(random, row, column).
+template <typename Value>
+void fill_rows(HostTensor& tensor, Random& random, const Value& value) {
+  const std::int64_t n = tensor.shape().back();
+  fill_tensor(tensor, random, [&](Random&, std::int64_t i) { return value(random, i / n, i % n); });
+}
+
 /// The same as a data set's fill.
 template <typename Value>
 DataSet::Fill filled(const Value& value) {
   return [value](const Problem&, std::uint64_t seed, Tensors& inputs) {
     fill_all(seed, inputs, value);
   };
+}
+
+/// The reference of an op's one output: set(row, output) sets the elements of one of its rows, in
+/// whatever way they are counted. It runs on all cores.
+template <typename Set>
+Reference by_rows(const Problem& problem, std::int64_t rows, const Set& set) {
+  const TensorSpec spec = problem.tensors().back();
+  Expected output = Expected::of_size(count(spec.shape));
+  parallel_for(rows, [&](std::int64_t row) { set(row, output); });
+  return {{spec.name, std::move(output)}};
 }
 
 }  // namespace clam
