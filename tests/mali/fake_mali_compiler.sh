@@ -15,7 +15,7 @@ fi
 [[ ${1:-} != --version ]] || { echo "Mesa $version" && exit; }
 [[ ${CLAM_FAKE_START:-} != none ]] || { echo "no compiler here" && exit 77; }
 [[ -z ${CLAM_FAKE_LOG:-} ]] || echo "$PAN_GPU_ID" >>"$CLAM_FAKE_LOG"
-echo "clam: device Fake, driver 0.0"
+echo "a word of the driver"
 
 listing() {
   local stored=${CLAM_FAKE_LISTINGS:-/nowhere}/valhall_$1.txt

@@ -118,7 +118,7 @@ void judge_bars(const std::vector<Bar>& bars, const Gpu& gpu, Mesa mesa) {
   if (plans.empty()) return;
   ::setenv("CLAM_MALI_COMPILER", (kTree + "/tools/mali/compile").c_str(), /*overwrite=*/0);
   Compiler compiler(gpu, KernelFiles::from_environment(), default_compiler(mesa));
-  const std::vector<KernelCode> codes = compiler.compile(programs_of(plans));
+  const std::vector<KernelCode> codes = compiler.compile(kernels_of(plans));
   for (const Bar& bar : bars) {
     if (bar.gpu != &gpu) continue;
     const std::string wrong = judge_bar(bar, codes);
@@ -158,7 +158,7 @@ std::vector<PlanTime> predict_all(std::vector<Plan> plans) {
   for (Plan& plan : plans) plan.pack.clear();
   const KernelFiles files = KernelFiles::from_environment();
   const std::vector<KernelCode> codes =
-      Compiler(gpu, files, default_compiler(Mesa::debian13)).compile(programs_of(plans));
+      Compiler(gpu, files, default_compiler(Mesa::debian13)).compile(kernels_of(plans));
   std::map<std::string, FileTags> tags;
   const auto find = [&](const Launch& launch) {
     for (const KernelCode& code : codes) {
@@ -302,8 +302,8 @@ TEST(mali_bars, lightglue_for_two_images_keeps_to_its_time) {
 
 /// A kernel whose loop of 40 instructions has so many multiply-adds.
 KernelCode code_of(const Launch& launch, double mac) {
-  KernelCode code{launch.file, launch.options, launch.kernel, KernelCode::Status::compiled, "", "",
-                  {}};
+  KernelCode code{
+      {launch.file, launch.options, launch.kernel}, KernelCode::Status::compiled, "", "", {}};
   code.shader.blocks.resize(2);
   code.shader.blocks[0].counts.issued = 40;
   code.shader.blocks[0].counts.mac = mac;

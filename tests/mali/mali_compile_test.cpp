@@ -53,8 +53,8 @@ class FakeCompiler {
     }
     write_file(folder_.file(file), text);
   }
-  std::vector<KernelCode> compile(const std::vector<Program>& programs) {
-    return Compiler(find_gpu("g610"), KernelFiles("", folder_.file("")), options).compile(programs);
+  std::vector<KernelCode> compile(const std::vector<KernelId>& kernels) {
+    return Compiler(find_gpu("g610"), KernelFiles("", folder_.file("")), options).compile(kernels);
   }
   int starts() const {
     if (!std::filesystem::exists(folder_.file("starts"))) return 0;
@@ -143,47 +143,50 @@ TEST(mali, only_kernels_knows_every_kernel_of_the_suite) {
   }
 }
 
-TEST(mali, programs_of_plans_are_distinct) {
+TEST(mali, kernels_of_plans_are_distinct) {
   const DeviceInfo device = gpu_device(find_gpu("g610"));
   const Plan plan = make_plan(Problem::parse("dense m=192 n=512 k=512 dtype=f32 bias"), device);
-  const std::vector<Program> programs = programs_of({plan, plan});
-  ASSERT_EQ(programs.size(), 1u);
-  EXPECT_EQ(programs[0].kernels, (std::vector<std::string>{"dense_pack_w", "dense_packed"}));
+  const std::vector<KernelId> kernels = kernels_of({plan, plan});
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].options, kernels[1].options);
+  EXPECT_EQ(kernels[0].kernel, "dense_pack_w");
+  EXPECT_EQ(kernels[1].kernel, "dense_packed");
 }
 
 TEST(mali, compile_fills_each_kernel_and_the_cache_saves_the_start) {
   FakeCompiler fake;
   fake.write("a.cl", {"", "", ""});
-  const std::vector<Program> programs{{"a.cl", "-DX=1", {"k0", "k2"}}, {"a.cl", "-DX=2", {"k1"}}};
-  const std::vector<KernelCode> codes = fake.compile(programs);
+  const std::vector<KernelId> kernels{
+      {"a.cl", "-DX=1", "k0"}, {"a.cl", "-DX=1", "k2"}, {"a.cl", "-DX=2", "k1"}};
+  const std::vector<KernelCode> codes = fake.compile(kernels);
   ASSERT_EQ(codes.size(), 3u);
   EXPECT_EQ(statuses(codes), std::vector<Status>(3, Status::compiled));
   EXPECT_EQ(codes[1].shader.kernel, "k2");
   EXPECT_EQ(codes[2].options, "-DX=2");
   EXPECT_EQ(fake.starts(), 1);
-  EXPECT_EQ(fake.compile(programs)[1].listing, codes[1].listing);
+  EXPECT_EQ(fake.compile(kernels)[1].listing, codes[1].listing);
   EXPECT_EQ(fake.starts(), 1) << "all of it was in the cache";
   fake.write("a.cl", {"", "", "int changed;"});
-  fake.compile({programs[1]});
+  fake.compile({kernels[2]});
   EXPECT_EQ(fake.starts(), 1) << "a kernel does not depend on its neighbours";
-  fake.compile(programs);
+  fake.compile(kernels);
   EXPECT_EQ(fake.starts(), 2) << "another text is another program";
   fake.write("a.cl", {"// a remark", "/* and\n another */", "int changed;"});
-  fake.compile(programs);
+  fake.compile(kernels);
   EXPECT_EQ(fake.starts(), 2) << "comments are not compiled";
 }
 
 TEST(mali, damaged_cache_entries_are_compiled_anew) {
   FakeCompiler fake;
   fake.write("a.cl", {""});
-  const std::vector<Program> programs{{"a.cl", "", {"k0"}}};
-  const std::string listing = fake.compile(programs)[0].listing;
+  const std::vector<KernelId> kernels{{"a.cl", "", "k0"}};
+  const std::string listing = fake.compile(kernels)[0].listing;
   for (const char* damage : {"", "compiled\n", "compiled\nshader: half of", "nonsense"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(fake.options.cache_dir + "/mali")) {
       write_file(entry.path().string(), damage);
     }
-    EXPECT_EQ(fake.compile(programs)[0].listing, listing) << damage;
+    EXPECT_EQ(fake.compile(kernels)[0].listing, listing) << damage;
   }
   EXPECT_EQ(fake.starts(), 5);
 }
@@ -192,8 +195,8 @@ TEST(mali, crash_loses_its_kernel_alone) {
   FakeCompiler fake;
   fake.write("a.cl", {"", "CRASH", ""});
   fake.write("b.cl", {""});
-  const std::vector<KernelCode> codes =
-      fake.compile({{"a.cl", "", {"k0", "k1", "k2"}}, {"b.cl", "", {"k0"}}});
+  const std::vector<KernelCode> codes = fake.compile(
+      {{"a.cl", "", "k0"}, {"a.cl", "", "k1"}, {"a.cl", "", "k2"}, {"b.cl", "", "k0"}});
   EXPECT_EQ(statuses(codes), (std::vector<Status>{Status::compiled, Status::crashed,
                                                   Status::compiled, Status::compiled}));
   EXPECT_EQ(codes[1].reason, "the compiler ended with signal 6: thread panicked at half log");
@@ -209,12 +212,12 @@ TEST(mali_scripted, hang_loses_its_kernel_alone_and_is_tried_again_next_time) {
   fake.options.patience = seconds(2);
   fake.write("a.cl", {"HANG"});
   fake.write("b.cl", {""});
-  const std::vector<Program> programs{{"a.cl", "", {"k0"}}, {"b.cl", "", {"k0"}}};
-  const std::vector<KernelCode> codes = fake.compile(programs);
+  const std::vector<KernelId> kernels{{"a.cl", "", "k0"}, {"b.cl", "", "k0"}};
+  const std::vector<KernelCode> codes = fake.compile(kernels);
   EXPECT_EQ(statuses(codes), (std::vector<Status>{Status::hung, Status::compiled}));
   EXPECT_EQ(codes[0].reason, "nothing came from the compiler for 2 s");
   const int before = fake.starts();
-  fake.compile(programs);
+  fake.compile(kernels);
   EXPECT_EQ(fake.starts(), before + 1);
 }
 
@@ -224,15 +227,15 @@ TEST(mali, refused_and_misread_kernels_say_why) {
   fake.write("b.cl", {"MUMBLE"});
   fake.write("c.cl", {""});
   const std::vector<KernelCode> codes = fake.compile(
-      {{"a.cl", "-DX=1", {"k0"}}, {"b.cl", "", {"k0"}}, {"c.cl", "", {"k0", "not_there"}}});
+      {{"a.cl", "-DX=1", "k0"}, {"b.cl", "", "k0"}, {"c.cl", "", "k0"}, {"c.cl", "", "not_there"}});
   EXPECT_EQ(statuses(codes), (std::vector<Status>{Status::refused, Status::unread, Status::compiled,
                                                   Status::unread}));
   EXPECT_NE(codes[0].reason.find("error: refused with -DX=1"), std::string::npos);
   EXPECT_NE(codes[1].reason.find("MUMBLE"), std::string::npos) << codes[1].reason;
   EXPECT_EQ(codes[3].reason, "the compiler printed no listing of it");
-  fake.compile({{"a.cl", "-DX=1", {"k0"}}});
+  fake.compile({{"a.cl", "-DX=1", "k0"}});
   EXPECT_EQ(fake.starts(), 1) << "what does not build is remembered";
-  fake.compile({{"b.cl", "", {"k0"}}});
+  fake.compile({{"b.cl", "", "k0"}});
   EXPECT_EQ(fake.starts(), 2) << "a better reader may understand the listing";
 }
 
@@ -240,20 +243,21 @@ TEST(mali, kernel_that_does_not_build_fails_alone_and_can_be_mended) {
   FakeCompiler fake;
   fake.write("a.cl", {"", "REFUSE", ""});
   fake.write("b.cl", {""});
-  const std::vector<Program> programs{{"a.cl", "", {"k0", "k1", "k2"}}, {"b.cl", "", {"k0"}}};
+  const std::vector<KernelId> kernels{
+      {"a.cl", "", "k0"}, {"a.cl", "", "k1"}, {"a.cl", "", "k2"}, {"b.cl", "", "k0"}};
   EXPECT_EQ(
-      statuses(fake.compile(programs)),
+      statuses(fake.compile(kernels)),
       (std::vector<Status>{Status::compiled, Status::refused, Status::compiled, Status::compiled}));
   fake.write("a.cl", {"", "", ""});
-  EXPECT_EQ(statuses(fake.compile(programs)), std::vector<Status>(4, Status::compiled));
+  EXPECT_EQ(statuses(fake.compile(kernels)), std::vector<Status>(4, Status::compiled));
 }
 
 TEST(mali, crashes_are_tried_again) {
   FakeCompiler fake;
   fake.write("a.cl", {"CRASH"});
-  const std::vector<Program> programs{{"a.cl", "", {"k0"}}};
-  EXPECT_EQ(fake.compile(programs)[0].status, Status::crashed);
-  EXPECT_EQ(fake.compile(programs)[0].status, Status::crashed);
+  const std::vector<KernelId> kernels{{"a.cl", "", "k0"}};
+  EXPECT_EQ(fake.compile(kernels)[0].status, Status::crashed);
+  EXPECT_EQ(fake.compile(kernels)[0].status, Status::crashed);
   EXPECT_EQ(fake.starts(), 2);
 }
 
@@ -261,7 +265,7 @@ TEST(mali, crash_after_the_listings_loses_nothing) {
   FakeCompiler fake;
   fake.write("a.cl", {"LATE", ""});
   fake.write("b.cl", {""});
-  EXPECT_EQ(statuses(fake.compile({{"a.cl", "", {"k0", "k1"}}, {"b.cl", "", {"k0"}}})),
+  EXPECT_EQ(statuses(fake.compile({{"a.cl", "", "k0"}, {"a.cl", "", "k1"}, {"b.cl", "", "k0"}})),
             std::vector<Status>(3, Status::compiled));
 }
 
@@ -269,15 +273,15 @@ TEST(mali, compiler_that_cannot_run_here_says_why) {
   FakeCompiler fake;
   fake.write("a.cl", {""});
   ::setenv("CLAM_FAKE_START", "none", 1);
-  const std::vector<Program> programs{{"a.cl", "", {"k0"}}};
-  EXPECT_THROWS_SAYING(fake.compile(programs), Unsupported, "no compiler here");
+  const std::vector<KernelId> kernels{{"a.cl", "", "k0"}};
+  EXPECT_THROWS_SAYING(fake.compile(kernels), Unsupported, "no compiler here");
   fake.options.command = {"/nowhere/compiler"};
-  EXPECT_THROWS_SAYING(fake.compile(programs), DeviceError, "/nowhere/compiler");
+  EXPECT_THROWS_SAYING(fake.compile(kernels), DeviceError, "/nowhere/compiler");
   fake.options.command = {"/bin/sh", "-c", "exit 77"};
-  EXPECT_THROWS_SAYING(fake.compile(programs), Unsupported, "for the reason above");
+  EXPECT_THROWS_SAYING(fake.compile(kernels), Unsupported, "for the reason above");
   fake.options.patience = seconds(1);
   fake.options.command = {"/bin/sh", "-c", "exec sleep 1000"};
-  EXPECT_THROWS_SAYING(fake.compile(programs), DeviceError, "says nothing");
+  EXPECT_THROWS_SAYING(fake.compile(kernels), DeviceError, "says nothing");
   EXPECT_THROW(Compiler(find_gpu("g78"), KernelFiles(), fake.options), Unsupported);
 }
 
@@ -289,7 +293,7 @@ TEST(mali, progress_counts_to_the_end) {
     EXPECT_EQ(total, 2);
     done.push_back(now);
   };
-  fake.compile({{"a.cl", "", {"k0", "k1"}}});
+  fake.compile({{"a.cl", "", "k0"}, {"a.cl", "", "k1"}});
   EXPECT_EQ(done.back(), 2);
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
 }

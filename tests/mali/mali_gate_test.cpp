@@ -22,7 +22,7 @@ using Verdict = Judgement::Verdict;
 
 /// A kernel `k` of 100 instructions with one loop of 40 instructions and 24 multiply-adds.
 KernelCode code_of(double issued = 100, double loop = 40, double mac = 24, int threads = 2) {
-  KernelCode code{"a.cl", "-DX=1", "k", KernelCode::Status::compiled, "", "", {}};
+  KernelCode code{{"a.cl", "-DX=1", "k"}, KernelCode::Status::compiled, "", "", {}};
   Shader& shader = code.shader;
   shader.kernel = "k";
   shader.threads = threads;
@@ -172,16 +172,16 @@ TEST(mali, wrong_expectations_say_where) {
 /// Forty kernels, of which `expected` gives the line's occupancy and fingerprint.
 int count_compiled(const std::function<std::string(int)>& expected, const std::string& lines = "") {
   std::string text = lines + "\ngpu g610  Mesa 1\n";
-  std::vector<Program> programs;
+  std::vector<KernelId> kernels;
   for (int i = 0; i < 40; ++i) {
-    programs.push_back({"a.cl", fmt::format("-DX={}", i), {"k"}});
+    kernels.push_back({"a.cl", fmt::format("-DX={}", i), "k"});
     text += fmt::format("100 24/40 {} a.cl:k -DX={}\n", expected(i), i);
   }
-  const int left_out = leave_out_unchanged(
-      programs, parse_expectations(text, "there"), "g610",
-      [](const Program& program, const std::string&) { return "of" + program.options; });
-  EXPECT_EQ(left_out + programs.size(), 40u);
-  return static_cast<int>(programs.size());
+  const int left_out =
+      leave_out_unchanged(kernels, parse_expectations(text, "there"), "g610",
+                          [](const KernelId& kernel) { return "of" + kernel.options; });
+  EXPECT_EQ(left_out + kernels.size(), 40u);
+  return static_cast<int>(kernels.size());
 }
 
 TEST(mali, gate_of_changed_kernels_leaves_out_most_of_those_with_their_fingerprint) {
@@ -209,9 +209,7 @@ TEST(mali, gate_sees_every_kernel_of_every_op) {
   }
   for (const char* gpu : {"g610", "g52"}) {
     std::set<std::string> seen;
-    for (const Program& program : programs_of(gate_plans(find_gpu(gpu)))) {
-      seen.insert(program.kernels.begin(), program.kernels.end());
-    }
+    for (const KernelId& each : kernels_of(gate_plans(find_gpu(gpu)))) seen.insert(each.kernel);
     EXPECT_EQ(seen, all) << gpu;
   }
 }
@@ -219,12 +217,12 @@ TEST(mali, gate_sees_every_kernel_of_every_op) {
 /// Each kernel with its dtype and, where its options name one, its accumulator.
 std::multiset<std::string> typed_kernels(const std::vector<Plan>& plans) {
   std::multiset<std::string> kernels;
-  for (const Program& program : programs_of(plans)) {
-    const std::string& options = program.options;
+  for (const KernelId& each : kernels_of(plans)) {
+    const std::string& options = each.options;
     std::string type = options.find("-DCLAM_F16") == options.npos ? " f32" : " f16";
     const std::size_t acc = options.find("_ACC=");
     if (acc != options.npos) type += options.substr(acc, 6);
-    for (const std::string& kernel : program.kernels) kernels.insert(kernel + type);
+    kernels.insert(each.kernel + type);
   }
   return kernels;
 }
@@ -239,14 +237,12 @@ TEST(mali, gate_sees_every_kernel_with_once_and_compiles_less_than_half) {
 
 /// A kernel at a size and with an accumulator that a board would run.
 TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
-  const std::vector<Program> programs = programs_of(gate_plans(find_gpu("g610")));
+  const std::vector<KernelId> kernels = kernels_of(gate_plans(find_gpu("g610")));
   const auto is_seen = [&](const std::string& kernel, const std::string& option,
                            const std::string& small_tile) {
-    return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
-      const auto& names = program.kernels;
-      return std::find(names.begin(), names.end(), kernel) != names.end() &&
-             program.options.find(option) != program.options.npos &&
-             (small_tile.empty() || program.options.find(small_tile) == program.options.npos);
+    return std::any_of(kernels.begin(), kernels.end(), [&](const KernelId& each) {
+      return each.kernel == kernel && each.options.find(option) != each.options.npos &&
+             (small_tile.empty() || each.options.find(small_tile) == each.options.npos);
     });
   };
   for (const char* acc : {"-DDENSE_ACC=1", "-DDENSE_ACC=2"}) {
@@ -265,15 +261,14 @@ TEST(mali, gate_sees_the_large_tiles_of_each_accumulator) {
 
 /// Rows of no whole vectors have code of their own, at the same tiles.
 TEST(mali, gate_sees_large_tiles_of_rows_that_are_not_whole) {
-  const std::vector<Program> programs = programs_of(gate_plans(find_gpu("g610")));
+  const std::vector<KernelId> kernels = kernels_of(gate_plans(find_gpu("g610")));
   const auto is_seen = [&](const std::string& kernel, bool half) {
-    return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+    return std::any_of(kernels.begin(), kernels.end(), [&](const KernelId& each) {
       const auto has = [&](const char* option) {
-        return program.options.find(option) != program.options.npos;
+        return each.options.find(option) != each.options.npos;
       };
-      const auto& names = program.kernels;
-      return std::find(names.begin(), names.end(), kernel) != names.end() &&
-             has("CLAM_F16") == half && !has("_WHOLE=1") && !has("_M0=1 ") && !has("_M0=2 ");
+      return each.kernel == kernel && has("CLAM_F16") == half && !has("_WHOLE=1") &&
+             !has("_M0=1 ") && !has("_M0=2 ");
     });
   };
   for (const char* kernel : {"dense_packed", "dense_both_packed", "batch_matmul_nt",
@@ -287,9 +282,9 @@ TEST(mali, gate_sees_few_kernels_of_most_gpus) {
     const std::string key = gpu->key;
     int kernels = 0;
     std::set<std::string> names;
-    for (const Program& program : programs_of(gate_plans(*gpu))) {
-      kernels += static_cast<int>(program.kernels.size());
-      names.insert(program.kernels.begin(), program.kernels.end());
+    for (const KernelId& each : kernels_of(gate_plans(*gpu))) {
+      ++kernels;
+      names.insert(each.kernel);
     }
     if (key == "g610" || key == "g52") continue;
     EXPECT_LE(kernels, kFewKernels) << key;

@@ -144,32 +144,6 @@ bool ended_badly(const Seen& seen) { return !seen.right() && seen.outcome != See
 
 constexpr int kSimulatorLimit_s = 60;  // nobody asked for it by name, and it is slow
 
-/// A simulator that crashes or is too slow says nothing of the kernel; its report may. What cannot
-/// run in it has its own reason.
-void excuse_simulator(int limit_s, ProofRow& row) {
-  if (!row.cannot) row.cannot = excuse_of_simulator(row.seen, limit_s);
-  if (row.cannot) row.seen = {};
-}
-
-void take_run(const CaseRun& run, ProofRow& row) {
-  row.cannot = run.cannot;
-  row.seen = run.seen;
-}
-
-/// In the simulator, which reads the case like any driver and reports beside it.
-ProofRow simulate(const std::string& oclgrind, const LocalDevice& device, const std::string& folder,
-                  const Bundle& bundle, int limit_s) {
-  const ScratchFolder scratch;
-  const std::string log = scratch.file("report");
-  ProofRow row = row_of(device.facts, folder, bundle);
-  row.is_simulator = true;
-  const CaseWishes wishes{"", "", 0, simulator_words(oclgrind, log)};
-  take_run(try_case(device.id(), folder, limit_s, wishes), row);
-  excuse_simulator(limit_s, row);
-  row.report = simulator_report(log, folder);
-  return row;
-}
-
 /// A further row; where none can be had, a note says why, and what was recorded stays.
 template <typename MakeRow>
 void add_row(Cli& cli, const std::string& where, Proof& proof, const MakeRow& make_row) {
@@ -332,15 +306,24 @@ ProofRow prove_on(const LocalDevice& device, const std::string& folder, const Bu
                   int limit_s, const BeforeRun& before) {
   const bool simulates = is_simulator(device.facts);
   const std::string oclgrind = simulates ? find_oclgrind() : "";
-  if (!oclgrind.empty()) return simulate(oclgrind, device, folder, bundle, limit_s);
+  const ScratchFolder scratch;
+  const std::string log = scratch.file("report");
   ProofRow row = row_of(device.facts, folder, bundle);
-  const int runs = runs_of_proof(bundle);
+  row.is_simulator = !oclgrind.empty();
+  CaseWishes wishes;
+  if (row.is_simulator) wishes.through = simulator_words(oclgrind, log);
+  const int runs = row.is_simulator ? 1 : runs_of_proof(bundle);
   for (row.runs = 1;; ++row.runs) {
-    take_run(try_case(device.id(), folder, limit_s), row);
+    const CaseRun run = try_case(device.id(), folder, limit_s, wishes);
+    row.seen = run.seen, row.cannot = run.cannot;
     if (row.cannot || !row.seen.right() || row.runs == runs) break;
     if (before && !before(row.runs + 1, runs)) break;
   }
-  if (simulates) excuse_simulator(limit_s, row);
+  // A simulator that crashes or is too slow says nothing of the kernel; its report may. What cannot
+  // run in it has its own reason.
+  if (simulates && !row.cannot) row.cannot = excuse_of_simulator(row.seen, limit_s);
+  if (simulates && row.cannot) row.seen = {};
+  if (row.is_simulator) row.report = simulator_report(log, folder);
   return row;
 }
 
@@ -364,8 +347,7 @@ void prove_elsewhere(Cli& cli, const LocalDevice& recorded_on, const std::string
   if (!oclgrind.empty()) {
     const int limit = std::min(limit_s, kSimulatorLimit_s);
     if (const auto device = simulated_device(oclgrind, limit)) {
-      add_row(cli, "in Oclgrind", proof,
-              [&] { return simulate(oclgrind, *device, folder, bundle, limit); });
+      add_row(cli, "in Oclgrind", proof, [&] { return prove_on(*device, folder, bundle, limit); });
     }
   }
   if (!proof.rows.empty()) write_proof(folder, proof);

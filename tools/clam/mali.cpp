@@ -148,14 +148,17 @@ class OneGpu {
     mali::Compiler compiler(*report_.gpu, files_, options);
     report_.compiler = compiler.version();
     const std::vector<Plan> plans = wanted_plans();
-    auto programs = mali::matching(mali::programs_of(plans), asked_.pattern);
+    std::vector<mali::KernelId> kernels = mali::kernels_of(plans);
+    const auto is_other = [&](const mali::KernelId& each) {
+      return !mali::matches(asked_.pattern, each.file, each.kernel);
+    };
+    kernels.erase(std::remove_if(kernels.begin(), kernels.end(), is_other), kernels.end());
     if (request_.gate.changed) {
-      report_.unchanged = mali::leave_out_unchanged(programs, asked_.expectations, key,
-                                                    [&](const auto& program, const auto& kernel) {
-                                                      return compiler.fingerprint(program, kernel);
-                                                    });
+      report_.unchanged = mali::leave_out_unchanged(
+          kernels, asked_.expectations, key,
+          [&](const mali::KernelId& kernel) { return compiler.fingerprint(kernel); });
     }
-    report_.kernels = compiler.compile(programs);
+    report_.kernels = compiler.compile(kernels);
     if (request_.judges()) {
       check_tags(plans);
     } else {
@@ -186,13 +189,12 @@ class OneGpu {
   }
 
   void check_tags_of(const Launch& launch, const Plan& plan) {
-    const mali::KernelCode* code = mali::find_code(report_.kernels, launch);
+    mali::KernelCode* code = mali::find_code(report_.kernels, launch);
     if (!code) return;
     try {
       mali::predict(launch, plan, {&code->shader, &tags_of(code->file)}, *report_.gpu);
     } catch (const BadArgument& error) {
-      const std::size_t i = static_cast<std::size_t>(code - report_.kernels.data());
-      report_.wrong_tags[i] = error.what();
+      code->reason = error.what();
     }
   }
 
@@ -247,9 +249,7 @@ class OneGpu {
       row.time = mali::predict(
           plan, products(asked.problem), [&](const Launch& launch) { return find(launch); },
           *report_.gpu);
-    } catch (const Unsupported& error) {
-      row.reason = error.what();
-    } catch (const BadArgument& error) {
+    } catch (const Error& error) {
       row.reason = error.what();
     }
     return row;

@@ -23,18 +23,6 @@ struct GateSums {
   }
 };
 
-/// A kernel that cannot be predicted, because its loops are not those that its tags speak of, is as
-/// wrong as one that spills.
-mali::Judgement judge_kernel(const MaliReport& report, std::size_t i,
-                             const mali::Expectations& expectations) {
-  const mali::KernelCode& code = report.kernels[i];
-  const auto wrong = report.wrong_tags.find(i);
-  if (wrong != report.wrong_tags.end()) {
-    return {mali::Judgement::Verdict::forbidden, wrong->second};
-  }
-  return mali::judge(report.gpu->key, report.compiler, code, expectations);
-}
-
 /// Unjudged kernels are told in one line, known failures once a reason.
 void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
   using Verdict = mali::Judgement::Verdict;
@@ -102,12 +90,11 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
                                   return line.gpu == gpu && are_all && !is_needed(line, report);
                                 }),
                  cannot.end());
-    for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-      const mali::KernelCode& code = report.kernels[i];
+    for (const mali::KernelCode& code : report.kernels) {
       if (code.status != mali::KernelCode::Status::compiled) continue;
       mali::Figures& figures = expectations.figures[{gpu, code.file, code.kernel, code.options}];
       figures = mali::figures_of(code.shader);
-      const mali::Judgement judgement = judge_kernel(report, i, expectations);
+      const mali::Judgement judgement = mali::judge(gpu, report.compiler, code, expectations);
       if (judgement.verdict == Verdict::as_expected) figures.fingerprint = code.fingerprint;
     }
   }
@@ -137,8 +124,9 @@ int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
       ++(report.cannot_run ? sums.skipped : sums.failed);
       continue;
     }
-    for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-      report.judgements.push_back(judge_kernel(report, i, expectations));
+    for (const mali::KernelCode& code : report.kernels) {
+      report.judgements.push_back(
+          mali::judge(report.gpu->key, report.compiler, code, expectations));
     }
     print_judgements(cli.out, report, sums);
   }

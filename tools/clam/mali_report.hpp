@@ -41,8 +41,6 @@ struct MaliReport {
   std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
   std::vector<mali::KernelCode> kernels;
   int unchanged = 0;  ///< of a gate: kernels that are what was accepted, and were not compiled
-  std::map<std::size_t, std::string>
-      wrong_tags;                           ///< of a gate: by kernel, why it has no prediction
   std::vector<mali::Judgement> judgements;  ///< of a gate: one a kernel
   /// One a kernel where malioc is installed, else empty; nothing for one that it gave no report of.
   std::vector<std::optional<mali::MaliocReport>> malioc;

@@ -13,21 +13,15 @@
 #include "case_child.hpp"
 #include "check/clock.hpp"
 #include "clam/error.hpp"
-#include "clam/op.hpp"
 #include "cli.hpp"
 #include "probe/history.hpp"
-#include "probe/stage.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 #include "session.hpp"
-
-namespace clam {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, name, symptom, source, reported_on, advice, needs,
-                                   destructive)
-}  // namespace clam
 
 namespace clam::cli {
 namespace {
@@ -35,47 +29,6 @@ namespace {
 using Verdict = ProbeResult::Verdict;
 
 constexpr const char* kProgram = "repro.c";
-
-/// As a probe judges: so many units in the last place off, floats by value, integers bit for bit.
-void take_expected(const TensorSpec& spec, const json& wanted, Bundle& bundle) {
-  HostTensor expected(spec.dtype, spec.shape);
-  fill(expected, wanted);
-  if (spec.dtype == Dtype::i32) {
-    bundle.expected[spec.name] = expected;
-    return;
-  }
-  const double ulp = wanted.value("ulp", 0.0);
-  HostTensor values(Dtype::f32, spec.shape), bounds(Dtype::f32, spec.shape);
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    values.set(i, expected.get(i));
-    bounds.set(i, ulp * spacing(spec.dtype, expected.get(i)));
-  }
-  bundle.expected[spec.name] = values;
-  bundle.bounds[spec.name] = bounds;
-}
-
-void take_buffer(const json& arg, Bundle& bundle) {
-  TensorSpec spec;
-  spec.name = arg.at("buffer").get<std::string>();
-  spec.dtype = parse_dtype(arg.at("type").get<std::string>());
-  spec.shape = {arg.at("count").get<std::int64_t>()};
-  const bool has_values = arg.contains("values") || arg.contains("iota");
-  spec.role = has_values && !arg.contains("expect") ? Role::input : Role::output;
-  if (has_values) {
-    HostTensor initial(spec.dtype, spec.shape);
-    fill(initial, arg);
-    bundle.inputs[spec.name] = initial;
-  }
-  if (arg.contains("expect")) take_expected(spec, arg.at("expect"), bundle);
-  bundle.plan->tensors.push_back(spec);
-}
-
-Arg take_arg(const json& arg, Bundle& bundle) {
-  if (arg.contains("int")) return arg.at("int").get<std::int32_t>();
-  if (arg.contains("local_bytes")) return LocalArg{arg.at("local_bytes").get<std::int64_t>()};
-  take_buffer(arg, bundle);
-  return BufferArg{bundle.plan->tensors.back().name};
-}
 
 std::string readme_of(const Probe& probe, const std::string& detail, const DeviceInfo& device) {
   return fmt::format(
@@ -106,29 +59,6 @@ void write_program(const Probe& probe, const std::string& detail, const DeviceIn
   write_file(staged.path() + "/device.txt", device_text(device));
   write_file(staged.path() + "/README.md", readme_of(probe, detail, device));
   staged.publish();
-}
-
-/// The launch of a probe that is data, or its build where nothing is launched. Throws Unsupported
-/// where it writes over its own input, which a plan does not.
-Bundle bundle_of(const Probe& probe) {
-  Bundle bundle;
-  const std::string file = probe.run.value("file", "kernel.cl");
-  const std::string options = probe.run.value("options", "");
-  bundle.problem = fmt::format("probe {}: {}", probe.name, probe.symptom);
-  bundle.kernels[file] = probe_file(probe.name, file);
-  if (!probe.run.contains("global")) {
-    bundle.file = file, bundle.options = options;
-    return bundle;
-  }
-  bundle.plan.emplace();
-  bundle.plan->problem = bundle.problem;
-  bundle.plan->device = generic_device();
-  Launch launch{file, probe.run.at("kernel").get<std::string>(), options, {}, {}, {}};
-  launch.global = {probe.run.at("global").get<std::int64_t>(), 1, 1};
-  launch.local = {probe.run.at("local").get<std::int64_t>(), 1, 1};
-  for (const json& arg : probe.run.at("args")) launch.args.push_back(take_arg(arg, bundle));
-  bundle.plan->launches.push_back(launch);
-  return bundle;
 }
 
 /// Writes `folder`: a bundle of a probe that is data; of one that is code its C program, if it has
@@ -168,12 +98,12 @@ std::vector<Probe> wanted_probes(const ProbeRequest& request) {
   for (const Probe& probe : known) names.push_back(probe.name);
   std::vector<Probe> wanted;
   for (const std::string& name : request.names) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
+    const Probe* found = find_by_name(known, name);
+    if (!found) {
       throw BadArgument(fmt::format("there is no probe {}; `clam probe` lists them{}",
                                     in_quotes(name), did_you_mean(name, names)));
     }
-    wanted.push_back(known[static_cast<std::size_t>(found - names.begin())]);
+    wanted.push_back(*found);
   }
   return wanted;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tune.cpp - `clam tune`: measures the ways to compute a problem on this device, and keeps the
 // fastest for plans to come.
-#include <fmt/chrono.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,6 +18,7 @@
 #include "clam/tuned.hpp"
 #include "cli.hpp"
 #include "process/clean_end.hpp"
+#include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "tune/measuring.hpp"
 #include "tune/model_rank.hpp"
@@ -62,9 +61,7 @@ std::string kernels_of(const Problem& problem, const DeviceInfo& device,
   for (const tune::Candidate& each : candidates) {
     hashes.insert(kernels_hash(make_plan(problem, device, each.options()), files));
   }
-  std::string all;
-  for (const std::string& hash : hashes) all += hash + "\n";
-  return hash_text(all);
+  return hash_text(fmt::format("{}\n", fmt::join(hashes, "\n")));
 }
 
 std::string default_state_folder() {
@@ -74,12 +71,6 @@ std::string default_state_folder() {
         "the cache is off, so the search can be kept nowhere: name a folder by --state");
   }
   return (fs::path(programs).parent_path() / "tune").string();
-}
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("cannot write {}: {}", folder, error.message()));
 }
 
 // A row replaces one with the same key, unless nothing was measured anew.
@@ -124,7 +115,7 @@ void keep(const Row& row, std::vector<Row> TunedTable::*list, const std::string&
   write_file(path, to_json(table).dump(1) + "\n");
 }
 
-std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+std::string today() { return recording_date().substr(0, 10); }
 
 class Tuner {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // opencl_findings.cpp - which OpenCL library shows the Mali, and why another does not.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,14 +37,18 @@ bool holds(const std::string& text, const char* words) {
   return text.find(words) != std::string::npos;
 }
 
-/// A text that a driver prints when it does not work.
-struct Symptom {
-  const char* words;
-  const char* cause;
-  const char* command;  ///< empty: the caller knows better
+/// Why a driver does not work, and what mends it.
+struct Cause {
+  std::string text, command;
 };
 
-const Symptom* symptom_of(const std::string& errors) {
+/// By what it printed; without a text where that says nothing.
+Cause cause_of(const std::string& errors, const Facts& facts) {
+  struct Symptom {
+    const char* words;
+    const char* cause;
+    const char* command;  ///< empty: the right libmali
+  };
   static constexpr Symptom kSymptoms[] = {
       {"is not of a compatible version (user",
        "libmali and the kernel driver are of different releases", ""},
@@ -57,10 +61,10 @@ const Symptom* symptom_of(const std::string& errors) {
       {"Failed to load firmware image", "the GPU's firmware is missing",
        "sudo install -D mali_csffw.bin /lib/firmware/mali_csffw.bin && sudo reboot"},
   };
-  for (const Symptom& symptom : kSymptoms) {
-    if (holds(errors, symptom.words)) return &symptom;
+  for (const auto& [words, cause, command] : kSymptoms) {
+    if (holds(errors, words)) return {cause, *command ? command : install_libmali(facts)};
   }
-  return nullptr;
+  return {"", install_libmali(facts)};
 }
 
 bool is_libmali(const std::string& file) { return holds(file, "mali") || holds(file, "Mali"); }
@@ -122,7 +126,6 @@ bool tried(const Looked& looked, const char* outcome) {
 }
 
 Finding crashed(const Machine& machine, const Facts& facts, const Looked& looked) {
-  const Symptom* symptom = symptom_of(looked.errors);
   if (facts.mesas_driver() && !libmali_of(machine).empty()) {
     return fault(
         "wrong-driver",
@@ -131,18 +134,19 @@ Finding crashed(const Machine& machine, const Facts& facts, const Looked& looked
                     facts.driver),
         kInstallMesa);
   }
-  const std::string cause = symptom ? symptom->cause : "its driver ended the program";
-  return fault("crash", fmt::format("looking for devices failed: {} ({})", cause, looked.end),
-               symptom && *symptom->command ? symptom->command : install_libmali(facts));
+  const Cause cause = cause_of(looked.errors, facts);
+  return fault(
+      "crash",
+      fmt::format("looking for devices failed: {} ({})",
+                  cause.text.empty() ? "its driver ended the program" : cause.text, looked.end),
+      cause.command);
 }
 
 /// Arm's kernel driver has the GPU, and no device is shown.
 Finding without_arms_device(const Machine& machine, const Facts& facts, const Looked& looked) {
   const std::string libmali = libmali_of(machine);
-  if (const Symptom* symptom = symptom_of(looked.errors)) {
-    return fault("driver-refuses", symptom->cause,
-                 *symptom->command ? symptom->command : install_libmali(facts));
-  }
+  const Cause cause = cause_of(looked.errors, facts);
+  if (!cause.text.empty()) return fault("driver-refuses", cause.text, cause.command);
   if (libmali.empty()) {
     return fault("no-libmali",
                  "Arm's kernel driver has the GPU, and Arm's library libmali is not here; Mesa's "
@@ -278,12 +282,12 @@ Findings examine_device(const Looked& looked) {
                                   limit.driver, limit.seconds)));
   }
   if (who.gpu->quirks.empty()) return findings;
-  std::string faults;
-  for (const Quirk& quirk : who.gpu->quirks)
-    faults += (faults.empty() ? "" : ", ") + std::string(quirk.name);
-  findings.push_back({Level::note, "known faults", "known-faults",
-                      "others have met these on drivers of this GPU: " + faults,
-                      "clam probe --all"});
+  std::vector<std::string> faults;
+  for (const Quirk& quirk : who.gpu->quirks) faults.emplace_back(quirk.name);
+  findings.push_back(
+      {Level::note, "known faults", "known-faults",
+       fmt::format("others have met these on drivers of this GPU: {}", fmt::join(faults, ", ")),
+       "clam probe --all"});
   return findings;
 }
 

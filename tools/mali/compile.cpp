@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "check/parallel.hpp"
 #include "clam/error.hpp"
@@ -342,28 +342,25 @@ const char* name(KernelCode::Status status) {
   return word_of(kStatuses, status);
 }
 
-const KernelCode* find_code(const std::vector<KernelCode>& codes, const Launch& launch) {
-  const auto found = std::find_if(codes.begin(), codes.end(), [&](const KernelCode& code) {
-    return code.file == launch.file && code.options == launch.options &&
-           code.kernel == launch.kernel && code.status == KernelCode::Status::compiled;
-  });
-  return found == codes.end() ? nullptr : &*found;
-}
-
-std::vector<Program> programs_of(const std::vector<Plan>& plans) {
-  std::vector<Program> programs;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
+std::vector<KernelId> kernels_of(const std::vector<Plan>& plans) {
+  using Build = std::pair<std::string, std::string>;  // file, options
+  std::vector<Build> builds;
+  std::map<Build, std::set<std::string>> launched;
   for (const Plan& plan : plans) {
     for (const Launch* launch : launches_of(plan)) {
-      const auto [place, is_new] =
-          places.emplace(std::pair(launch->file, launch->options), programs.size());
-      if (is_new) programs.push_back({launch->file, launch->options, {}});
-      std::vector<std::string>& kernels = programs[place->second].kernels;
-      const auto at = std::lower_bound(kernels.begin(), kernels.end(), launch->kernel);
-      if (at == kernels.end() || *at != launch->kernel) kernels.insert(at, launch->kernel);
+      const Build build(launch->file, launch->options);
+      std::set<std::string>& kernels = launched[build];
+      if (kernels.empty()) builds.push_back(build);
+      kernels.insert(launch->kernel);
     }
   }
-  return programs;
+  std::vector<KernelId> all;
+  for (const Build& build : builds) {
+    for (const std::string& kernel : launched[build]) {
+      all.push_back({build.first, build.second, kernel});
+    }
+  }
+  return all;
 }
 
 bool matches(const std::string& pattern, const std::string& file, const std::string& kernel) {
@@ -372,24 +369,6 @@ bool matches(const std::string& pattern, const std::string& file, const std::str
     if (pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
   }
   return false;
-}
-
-std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps) {
-  std::vector<Program> rest;
-  for (const Program& program : programs) {
-    Program left{program.file, program.options, {}};
-    for (const std::string& kernel : program.kernels) {
-      if (keeps(program, kernel)) left.kernels.push_back(kernel);
-    }
-    if (!left.kernels.empty()) rest.push_back(std::move(left));
-  }
-  return rest;
-}
-
-std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern) {
-  return kept(programs, [&](const Program& program, const std::string& kernel) {
-    return matches(pattern, program.file, kernel);
-  });
 }
 
 namespace {
@@ -435,33 +414,30 @@ Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)
 
 std::string Compiler::driver() const { return fmt::format("{} {:#x}", version_, gpu_.mesa_id); }
 
-std::string Compiler::fingerprint(const Program& program, const std::string& kernel) const {
-  const KernelSource source = files_.get(program.file);
-  return hash_of({code_of(source.text, kernel), tags_of(source.text), source.options,
-                  program.options, kernel, driver(), std::to_string(kFormat)});
+std::string Compiler::fingerprint(const KernelId& kernel) const {
+  const KernelSource source = files_.get(kernel.file);
+  return hash_of({code_of(source.text, kernel.kernel), tags_of(source.text), source.options,
+                  kernel.options, kernel.kernel, driver(), std::to_string(kFormat)});
 }
 
-std::vector<KernelCode> Compiler::compile(const std::vector<Program>& programs) {
+std::vector<KernelCode> Compiler::compile(const std::vector<KernelId>& kernels) {
   Cache cache(options_.cache_dir, driver());
   std::vector<KernelCode> codes;
-  std::size_t count = 0;
-  for (const Program& program : programs) count += program.kernels.size();
-  codes.reserve(count);  // jobs point to them
+  codes.reserve(kernels.size());  // jobs point to them
   std::deque<Job> jobs;
   int done = 0;
-  for (const Program& program : programs) {
-    Job job{fmt::format("{}", jobs.size()), files_.get(program.file), program.options, {}};
-    for (const std::string& kernel : program.kernels) {
-      KernelCode& code = codes.emplace_back();
-      code.file = program.file;
-      code.options = program.options;
-      code.kernel = kernel;
-      code.fingerprint = fingerprint(program, kernel);
-      const bool known = cache.load(job.source, code);
-      done += known;
-      if (!known) job.kernels.push_back(&code);
-    }
-    if (!job.kernels.empty()) jobs.push_back(std::move(job));
+  for (const KernelId& kernel : kernels) {
+    KernelCode& code = codes.emplace_back();
+    static_cast<KernelId&>(code) = kernel;
+    code.fingerprint = fingerprint(kernel);
+    const KernelSource source = files_.get(kernel.file);
+    const bool known = cache.load(source, code);
+    done += known;
+    if (known) continue;
+    const bool goes_on = !jobs.empty() && jobs.back().source.file == kernel.file &&
+                         jobs.back().options == kernel.options;
+    if (!goes_on) jobs.push_back({std::to_string(jobs.size()), source, kernel.options, {}});
+    jobs.back().kernels.push_back(&code);
   }
   const auto report = [&] {
     if (options_.progress) options_.progress(done, static_cast<int>(codes.size()));

@@ -3,6 +3,7 @@
 // that compiles them for one GPU. A kernel that crashes the compiler or never ends is lost alone.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -15,36 +16,37 @@
 
 namespace clam::mali {
 
-/// A kernel file with the options of a plan, and those of its kernels that plans launch.
-struct Program {
-  std::string file, options;
-  std::vector<std::string> kernels;  ///< sorted
+/// A kernel of a file that is built with the options of a plan.
+struct KernelId {
+  std::string file, options, kernel;
 };
-/// The distinct programs of the plans, in the order of their first launch, packs included.
-std::vector<Program> programs_of(const std::vector<Plan>& plans);
+/// The distinct kernels that the plans launch, packs included. Those of one program, a file with
+/// its options, stand together and sorted, in the order of its first launch.
+std::vector<KernelId> kernels_of(const std::vector<Plan>& plans);
 
 /// Whether a pattern with * and ? is of the kernel, its file or the file's stem; "" is of all.
 bool matches(const std::string& pattern, const std::string& file, const std::string& kernel);
-using Keeps = std::function<bool(const Program& program, const std::string& kernel)>;
-/// The programs with those of their kernels that `keeps` is true for, or that match. A program
-/// without any is left out.
-std::vector<Program> kept(const std::vector<Program>& programs, const Keeps& keeps);
-std::vector<Program> matching(const std::vector<Program>& programs, const std::string& pattern);
 
 /// What became of one kernel.
-struct KernelCode {
+struct KernelCode : KernelId {
   /// unread: it built, but its listing is missing or not understood.
   enum class Status { compiled, refused, unread, crashed, hung };
-  std::string file, options, kernel;
   Status status = Status::compiled;
-  std::string reason;         ///< unless compiled: one line
+  std::string reason;         ///< unless compiled, one line; else why its time cannot be predicted
   std::string listing;        ///< if compiled: essence() of what the compiler printed
   Shader shader;              ///< of the listing
   std::string fingerprint{};  ///< Compiler::fingerprint
 };
 const char* name(KernelCode::Status status);
 /// The one that a launch runs; null where it was not compiled.
-const KernelCode* find_code(const std::vector<KernelCode>& codes, const Launch& launch);
+template <typename Codes>
+auto find_code(Codes& codes, const Launch& launch) {
+  const auto found = std::find_if(codes.begin(), codes.end(), [&](const KernelCode& code) {
+    return code.file == launch.file && code.options == launch.options &&
+           code.kernel == launch.kernel && code.status == KernelCode::Status::compiled;
+  });
+  return found == codes.end() ? nullptr : &*found;
+}
 
 struct CompilerOptions {
   /// Runs the compiler: `WORDS... --version` prints which it is, `WORDS... JOBS` compiles (the form
@@ -76,10 +78,10 @@ class Compiler {
   const std::string& version() const { return version_; }
   /// A hash of what a kernel's figures follow from: its code, the tags of its file, options,
   /// compiler and GPU, and how listings are read. The arguments of a plan are not in it.
-  std::string fingerprint(const Program& program, const std::string& kernel) const;
-  /// One entry a kernel, in the order of the programs. What is in the cache starts no process.
-  /// Throws DeviceError when the compiler does not start.
-  std::vector<KernelCode> compile(const std::vector<Program>& programs);
+  std::string fingerprint(const KernelId& kernel) const;
+  /// One entry a kernel, in this order. What is in the cache starts no process. Throws DeviceError
+  /// when the compiler does not start.
+  std::vector<KernelCode> compile(const std::vector<KernelId>& kernels);
 
  private:
   /// Version and GPU.

@@ -174,7 +174,7 @@ std::vector<CostRow> measure_costs(const std::string& text, Compiler& compiler,
     all.insert(all.end(), job.plans.begin(), job.plans.end());
     jobs.push_back(std::move(job));
   }
-  const std::vector<KernelCode> codes = compiler.compile(programs_of(all));
+  const std::vector<KernelCode> codes = compiler.compile(kernels_of(all));
   std::vector<CostRow> rows;
   for (Job& job : jobs) {
     std::vector<Numbers> equations;

@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
-#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <tuple>
 
 #include "clam/error.hpp"
+#include "runtime/text.hpp"
 
 namespace clam::mali {
 namespace {
@@ -42,11 +42,11 @@ class Line {
     return word;
   }
   int number(const char* what, const std::string& text) const {
-    const bool digits =
-        !text.empty() && text.size() < 9 &&
-        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) fail(fmt::format("{} needs a whole number, not {}", what, in_quotes(text)));
-    return std::stoi(text);
+    int value = 0;
+    if (read_number(text, value) != std::errc() || value < 0) {
+      fail(fmt::format("{} needs a whole number, not {}", what, in_quotes(text)));
+    }
+    return value;
   }
   std::string rest() {
     std::string rest;
@@ -183,12 +183,12 @@ const Expectations::Half* Expectations::half_reason(const std::string& gpu,
 }
 
 const Expectations::Cannot* Expectations::known_failure(const std::string& gpu,
-                                                        const KernelCode& code) const {
-  const bool is_f16 = code.options.find("-DCLAM_F16") != std::string::npos;
-  const std::string typed = code.kernel + (is_f16 ? ":f16" : ":f32");
+                                                        const KernelId& id) const {
+  const bool is_f16 = id.options.find("-DCLAM_F16") != std::string::npos;
+  const std::string typed = id.kernel + (is_f16 ? ":f16" : ":f32");
   for (const Cannot& line : cannot) {
     const bool is_it =
-        matches_pattern(line.kernel, code.kernel) || matches_pattern(line.kernel, typed);
+        matches_pattern(line.kernel, id.kernel) || matches_pattern(line.kernel, typed);
     if (line.gpu == gpu && is_it) return &line;
   }
   return nullptr;
@@ -248,6 +248,8 @@ std::string to_text(const Expectations& expectations) {
 
 Judgement judge(const std::string& gpu, const std::string& compiler, const KernelCode& code,
                 const Expectations& expectations) {
+  const bool is_compiled = code.status == KernelCode::Status::compiled;
+  if (is_compiled && !code.reason.empty()) return {Verdict::forbidden, code.reason};
   const Judgement rules = judge_rules(gpu, code, expectations);
   if (const Expectations::Cannot* known = expectations.known_failure(gpu, code)) {
     if (!rules.fails()) {

@@ -55,7 +55,7 @@ struct Expectations {
   std::map<Key, Figures> figures;
 
   const Half* half_reason(const std::string& gpu, const std::string& kernel) const;
-  const Cannot* known_failure(const std::string& gpu, const KernelCode& code) const;
+  const Cannot* known_failure(const std::string& gpu, const KernelId& id) const;
 };
 
 /// Throws BadArgument "ORIGIN:LINE: what is wrong".
@@ -82,8 +82,10 @@ struct Judgement {
   bool is_skip() const { return verdict == Verdict::unjudged || verdict == Verdict::known_failure; }
 };
 /// Spills, scratch memory, half occupancy without a reason and kernels that do not compile are
-/// forbidden whatever was accepted, but for a line `cannot`. Of the figures occupancy counts first,
-/// then the hot loop, then the whole. `compiler`: what `code` was compiled with.
+/// forbidden whatever was accepted, but for a line `cannot`. Without that exception so is one whose
+/// time cannot be predicted, because its loops are not those that its tags speak of. Of the figures
+/// occupancy counts first, then the hot loop, then the whole. `compiler`: what `code` was compiled
+/// with.
 Judgement judge(const std::string& gpu, const std::string& compiler, const KernelCode& code,
                 const Expectations& expectations);
 

@@ -176,10 +176,7 @@ bool says_the_same(const Row& f32, const Row& f16) {
 /// Whether the compiler is known to fail, with some options at least.
 bool is_known_to_fail(const std::string& gpu, const Row& row, const Expectations& expectations) {
   const auto fails = [&](const char* options) {
-    KernelCode code;
-    code.kernel = row.kernel;
-    code.options = options;
-    return expectations.known_failure(gpu, code) != nullptr;
+    return expectations.known_failure(gpu, {"", options, row.kernel}) != nullptr;
   };
   return (row.type.find("f32") != std::string::npos && fails("")) ||
          (row.type.find("f16") != std::string::npos && fails("-DCLAM_F16"));

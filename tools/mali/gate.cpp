@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gate.hpp"
 
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -58,14 +57,20 @@ void add_plan(const Problem& problem, const DeviceInfo& device, const std::strin
   }
 }
 
+/// Of all workloads.
+std::vector<Problem> workload_problems() {
+  std::vector<Problem> all;
+  for (const std::string& name : workload_names()) {
+    for (const Problem& problem : read_workload(name).problems()) all.push_back(problem);
+  }
+  return all;
+}
+
 std::vector<Plan> workload_plans(const DeviceInfo& device) {
   std::vector<Plan> plans;
+  const std::vector<Problem> problems = workload_problems();
   for (const char* dtype : kDtypes) {
-    for (const std::string& name : workload_names()) {
-      for (const Problem& problem : read_workload(name).problems()) {
-        add_plan(problem.with("dtype", dtype), device, "", plans);
-      }
-    }
+    for (const Problem& each : problems) add_plan(each.with("dtype", dtype), device, "", plans);
   }
   return plans;
 }
@@ -89,19 +94,18 @@ std::vector<Plan> first_of_each(const std::vector<Plan>& plans, std::size_t most
   std::vector<Plan> chosen;
   std::set<DtypedKernel> seen;
   std::set<std::tuple<std::string, std::string, std::string>> kernels;
-  const auto take = [&](const Plan& plan) {
-    auto more = kernels;
-    for (const Launch* one : launches_of(plan)) more.emplace(one->file, one->kernel, one->options);
-    if (more.size() > most || more.size() == kernels.size()) return;
-    kernels = std::move(more);
-    chosen.push_back(plan);
-    add_kernels(plan, seen);
-  };
-  for (const Plan& plan : plans) {
-    std::set<DtypedKernel> with_its_own = seen;
-    if (add_kernels(plan, with_its_own)) take(plan);
+  for (const bool is_first_time : {true, false}) {
+    for (const Plan& plan : plans) {
+      std::set<DtypedKernel> seen_then = seen;
+      if (!add_kernels(plan, seen_then) && is_first_time) continue;
+      auto then = kernels;
+      for (const Launch* one : launches_of(plan))
+        then.emplace(one->file, one->kernel, one->options);
+      if (then.size() > most || then.size() == kernels.size()) continue;
+      kernels = std::move(then), seen = std::move(seen_then);
+      chosen.push_back(plan);
+    }
   }
-  for (const Plan& plan : plans) take(plan);
   return chosen;
 }
 
@@ -146,10 +150,8 @@ void add_large(const LargeCase& large, const DeviceInfo& device, std::vector<Pla
 std::vector<Plan> large_plans(const DeviceInfo& device) {
   std::vector<Plan> plans;
   for (const LargeCase& large : kLarge) add_large(large, device, plans);
-  for (const std::string& name : workload_names()) {
-    for (const Problem& problem : read_workload(name).problems()) {
-      for (const Problem& half : with_half_accs(problem)) add_plan(half, device, "", plans);
-    }
+  for (const Problem& problem : workload_problems()) {
+    for (const Problem& half : with_half_accs(problem)) add_plan(half, device, "", plans);
   }
   return plans;
 }
@@ -157,13 +159,12 @@ std::vector<Plan> large_plans(const DeviceInfo& device) {
 std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
   const std::set<std::string> whole{"dense", "softmax", "get_valid_counts", "nms"};
   std::vector<Plan> plans;
+  const std::vector<Problem> problems = workload_problems();
   for (const char* dtype : kDtypes) {
-    for (const std::string& name : workload_names()) {
-      for (const Problem& problem : read_workload(name).problems()) {
-        const Problem wanted = problem.with("dtype", dtype);
-        if (whole.count(problem.schema().name)) add_plan(wanted, device, "", plans);
-        if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_product", plans);
-      }
+    for (const Problem& problem : problems) {
+      const Problem wanted = problem.with("dtype", dtype);
+      if (whole.count(problem.schema().name)) add_plan(wanted, device, "", plans);
+      if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_product", plans);
     }
   }
   return plans;
@@ -228,26 +229,24 @@ std::vector<Plan> once_plans(const Gpu& gpu) {
   return plans;
 }
 
-int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
+int leave_out_unchanged(std::vector<KernelId>& kernels, const Expectations& expectations,
                         const std::string& gpu, const Fingerprint& fingerprint) {
+  std::vector<std::string> prints;
   std::string all;
-  std::map<std::pair<const Program*, std::string>, std::string> own;
-  for (const Program& program : programs) {
-    for (const std::string& kernel : program.kernels) {
-      all += own[{&program, kernel}] = fingerprint(program, kernel);
-    }
-  }
-  int left_out = 0;
-  programs = kept(programs, [&](const Program& program, const std::string& kernel) {
-    const auto then = expectations.figures.find({gpu, program.file, kernel, program.options});
-    const std::string& now = own.at({&program, kernel});
-    const bool is_known = then != expectations.figures.end() && then->second.fingerprint == now &&
+  for (const KernelId& kernel : kernels) all += prints.emplace_back(fingerprint(kernel));
+  std::vector<KernelId> rest;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto& [file, options, kernel] = kernels[i];
+    const auto then = expectations.figures.find({gpu, file, kernel, options});
+    const bool is_known = then != expectations.figures.end() &&
+                          then->second.fingerprint == prints[i] &&
                           (then->second.full_occupancy || expectations.half_reason(gpu, kernel));
     const bool is_drawn =
-        is_known && std::stoul(hash_text(now + all).substr(0, 4), nullptr, 16) % kSample == 0;
-    left_out += is_known && !is_drawn;
-    return !is_known || is_drawn;
-  });
+        std::stoul(hash_text(prints[i] + all).substr(0, 4), nullptr, 16) % kSample == 0;
+    if (!is_known || is_drawn) rest.push_back(kernels[i]);
+  }
+  const auto left_out = static_cast<int>(kernels.size() - rest.size());
+  kernels = std::move(rest);
   return left_out;
 }
 

@@ -32,10 +32,10 @@ std::vector<Plan> gate_plans(const Gpu& gpu);
 /// accumulator.
 std::vector<Plan> once_plans(const Gpu& gpu);
 
-using Fingerprint = std::function<std::string(const Program& program, const std::string& kernel)>;
-/// Leaves out of the programs the kernels that have the fingerprint of their figures, and gives
-/// their number. One in kSample of these stays, drawn by all fingerprints together.
-int leave_out_unchanged(std::vector<Program>& programs, const Expectations& expectations,
+using Fingerprint = std::function<std::string(const KernelId&)>;
+/// Leaves out the kernels that have the fingerprint of their figures, and gives their number. One
+/// in kSample of these stays, drawn by all fingerprints together.
+int leave_out_unchanged(std::vector<KernelId>& kernels, const Expectations& expectations,
                         const std::string& gpu, const Fingerprint& fingerprint);
 
 constexpr int kSample = 40;

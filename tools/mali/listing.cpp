@@ -142,6 +142,18 @@ std::string_view new_name_of(std::string_view figure) {
   return figure;
 }
 
+/// Of mnemonics of both families.
+constexpr std::string_view kTypes =
+    " f16 f32 v2f16 i8 i16 i24 i32 i48 i64 i96 i128 v2i8 v2i16 v4i8 s16 s32 s64 v2s16 v4s8 u4 u6 "
+    "u16 u32 u64 v2u16 v4u8 ";
+
+/// "f64", "v2i99"
+bool is_like_type(std::string_view word) {
+  if (word.size() > 2 && word[0] == 'v') word.remove_prefix(2);
+  return word.size() > 1 && std::string_view("fisu").find(word[0]) != word.npos &&
+         std::all_of(word.begin() + 1, word.end(), is_digit);
+}
+
 void read_spills(const Cut& cut, Shader& shader) {
   const std::size_t end = cut.figures.find(" spills:fills");
   const std::size_t before = cut.figures.rfind(' ', end == std::string_view::npos ? 0 : end - 1);
@@ -190,26 +202,22 @@ void expect_figure(const Cut& cut, std::string_view name, double count) {
 
 UnitTable::UnitTable(std::initializer_list<Row> rows) {
   for (const Row& row : rows) {
-    for (const std::string_view word : split(row.words, ' ')) {
-      const std::string stem(word.substr(0, word.find('.') + 1));
-      for (const std::string_view type : split(word.substr(stem.size()), ',')) {
-        units_.emplace(stem + std::string(type), row.unit);
-      }
-    }
+    for (const std::string_view word : split(row.words, ' ')) units_.emplace(word, row.unit);
   }
 }
 
 Mnemonic UnitTable::find(std::string_view word) const {
-  for (std::string_view name = word; !name.empty();) {
-    if (const auto unit = units_.find(name); unit != units_.end())
-      return {unit->first, unit->second};
-    const std::size_t dot = name.rfind('.');
-    name = name.substr(0, dot == std::string_view::npos ? 0 : dot);
+  const std::size_t dot = std::min(word.find('.'), word.size() - 1);
+  const std::string_view type = word.substr(dot + 1, word.find('.', dot + 1) - dot - 1);
+  const bool has_type = kTypes.find(fmt::format(" {} ", type)) != kTypes.npos;
+  const auto unit = units_.find(word.substr(0, word.find('.')));
+  if (unit == units_.end() || (!has_type && is_like_type(type))) {
+    throw BadArgument(
+        fmt::format("the listing has the unknown instruction {}: add it to the tables in "
+                    "tools/mali, with its unit",
+                    in_quotes(word)));
   }
-  throw BadArgument(
-      fmt::format("the listing has the unknown instruction {}: add it to the tables in tools/mali, "
-                  "with its unit",
-                  in_quotes(word)));
+  return {has_type ? word.substr(0, dot + 1 + type.size()) : unit->first, unit->second};
 }
 
 namespace {

@@ -16,7 +16,7 @@
 namespace clam::mali {
 namespace {
 
-// Far deeper than anyone writes loops, and shallow enough for what walks up the nest.
+// Far deeper than anyone writes loops.
 constexpr int kDeepestNest = 64;
 
 [[noreturn]] void fail(const Shader& shader, const char* what) {
@@ -86,25 +86,14 @@ void fill_loops(const std::vector<bool>& seen, Shader& shader) {
   }
 }
 
-/// The innermost loop of each block, or -1.
-std::vector<int> innermost_loops(const Shader& shader) {
-  std::vector<int> innermost(shader.blocks.size(), -1);
-  for (std::size_t i = 0; i < shader.loops.size(); ++i)
-    std::fill(innermost.begin() + shader.loops[i].first,
-              innermost.begin() + shader.loops[i].last + 1, static_cast<int>(i));
-  return innermost;
-}
-
 void expect_loops_entered_at_first(const std::vector<bool>& seen, const Shader& shader) {
-  const std::vector<int> innermost = innermost_loops(shader);
   for (int from = 0; from < static_cast<int>(shader.blocks.size()); ++from) {
     if (!nth(seen, from)) continue;
     for (const int to : nth(shader.blocks, from).next) {
-      for (int i = nth(innermost, to); i >= 0;) {
-        const Loop& loop = nth(shader.loops, i);
-        if ((from < loop.first || from > loop.last) && to != loop.first)
+      for (const Loop& loop : shader.loops) {
+        const bool from_outside = from < loop.first || from > loop.last;
+        if (from_outside && to > loop.first && to <= loop.last)
           fail(shader, "jumps into the middle of a loop");
-        i = loop.parent;
       }
     }
   }

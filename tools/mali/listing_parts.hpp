@@ -2,7 +2,6 @@
 // listing_parts.hpp - what the files listing*.cpp share.
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -29,12 +28,11 @@ void expect_figure(const Cut& cut, std::string_view name, double count);
 enum class Unit { fma, cvt, sfu, load_store, texture, control, none };
 
 struct Mnemonic {
-  std::string_view name;  ///< with the modifiers that the table knows: "LOAD.i128"
+  std::string_view name;  ///< with its type, if it has one: "LOAD.i128"
   Unit unit = Unit::none;
 };
 
-/// Units by mnemonic. They are written as lists of words: "LOAD.i8,i16 WMASK" are LOAD.i8, LOAD.i16
-/// and WMASK.
+/// Units by mnemonic, of whatever type. They are written as lists of words.
 class UnitTable {
  public:
   struct Row {
@@ -42,11 +40,12 @@ class UnitTable {
     const char* words;
   };
   UnitTable(std::initializer_list<Row> rows);
-  /// `word` is a mnemonic with any modifiers behind it. Throws BadArgument naming an unknown one.
+  /// `word` is a mnemonic with its type and any modifiers. Throws BadArgument naming an unknown
+  /// one.
   Mnemonic find(std::string_view word) const;
 
  private:
-  std::map<std::string, Unit, std::less<>> units_;
+  std::map<std::string_view, Unit> units_;
 };
 
 /// Adds one instruction's unit, multiply-adds and memory accesses; `issued` is left alone.

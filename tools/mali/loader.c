@@ -4,7 +4,6 @@
 //     loader JOBS       JOBS has one line a program: NAME <tab> SOURCE FILE <tab> BUILD OPTIONS
 //
 // The driver prints its listings on standard error; between them stand the lines of this program:
-//     clam: device NAME, driver VERSION
 //     clam: begin NAME
 //     clam: end NAME ok              or "failed", and after it the build log up to "clam: log end"
 // Built with -rdynamic, since it also stands in for three functions of libdrm (below).
@@ -163,10 +162,6 @@ int main(int count, char** arguments) {
   if (count != 2) stop("usage: loader JOBS", count);
   show_library();
   const cl_device_id device = first_device();
-  char name[256] = "", version[256] = "";
-  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-  clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof version - 1, version, NULL);
-  fprintf(stderr, "clam: device %s, driver %s\n", name, version);
   cl_int error = CL_SUCCESS;
   const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
   if (error != CL_SUCCESS) stop("no context", error);

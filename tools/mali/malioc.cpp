@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 #include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "kernel_text.hpp"
-#include "process/process.hpp"
+#include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 
@@ -147,17 +148,13 @@ MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelS
     if (option.is_define()) text += fmt::format("#define {} {}\n", option.name, option.value);
   }
   write_file(file, text + only_kernels(source.text, {kernel}));
-  Process process(
-      {malioc, "--format", "json", "-c", fmt::format("Mali-{}", gpu.model), "--opencl", file}, {});
-  std::string report, line;
-  constexpr std::chrono::seconds kPatience(60);
-  while (process.read_line(line, kPatience) == Process::Read::line) {
-    if (report.empty() && line.find('{') == line.npos) continue;  // what it says before its report
-    report += line + "\n";
-  }
   try {
-    return parse_malioc(report).front();
-  } catch (const BadArgument& error) {
+    const Fate fate = run_isolated(
+        {malioc, "--format", "json", "-c", fmt::format("Mali-{}", gpu.model), "--opencl", file},
+        std::chrono::seconds(60));
+    const std::size_t report = fate.out.find('{');  // behind what else it says
+    return parse_malioc(fate.out.substr(std::min(report, fate.out.size()))).front();
+  } catch (const Error& error) {
     throw DeviceError(
         fmt::format("malioc gives no report of {} for {}: {}", kernel, gpu.key, error.what()));
   }

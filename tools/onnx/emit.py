@@ -154,6 +154,13 @@ class Emitter:
             if o.became in ("", "fused", "view"):
                 o.became, o.into, o.why = "mapped" if source == node.main else "fused", name, ""
 
+    def map(self, node: Node, op: str, shape: tuple[int, ...], made: tuple[int, ...] | None = None,
+            keys: tuple[str, str] = ("src", "dst"), /, **fields: Any) -> None:
+        """A launch that reads the node's first input in this shape, and makes its output; of the same where none is
+        given."""
+        source, target = keys
+        self.launch(node, op, {source: self.read(node.inputs[0], shape)}, {target: (node.output, made or shape)}, **fields)
+
     def _made(self, name: str, shape: tuple[int, ...]) -> str:
         known = name in self.graph.recording
         right = self.graph.shape(name) or (1,)

@@ -60,12 +60,12 @@ def _pair(name: str, both: list[int], default: int) -> dict[str, int | None]:
 
 
 def fields(found: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The same as fields of a problem line, the shortest way; `more` follow the sizes."""
+    """The same as fields of a problem line; `more` follow the sizes."""
     r, s, pads = found["r"], found["s"], found["pads"]
     if min(pads) < 0:
         raise Unsupported("a negative pad")
-    sides = {"pad": pads[0] or None} if len(set(pads)) == 1 else {f"pad_{side}": pad for side, pad in zip("tlbr", pads)}
-    return {"r": r, "s": s if s != r else None, **more, **_pair("stride", found["stride"], 1),
+    sides = {"pad": pads[0]} if len(set(pads)) == 1 else {f"pad_{side}": pad for side, pad in zip("tlbr", pads)}
+    return {"r": r, "s": s, **more, **_pair("stride", found["stride"], 1),
             **_pair("dilation", found["dilation"], 1), **sides, **_pair("out_pad", found["out_pad"], 0)}
 
 

@@ -216,16 +216,14 @@ def softmax(e: Emitter, node: Node) -> None:
     used, at = shape, axis
     if len(shape) > 4 or n != shape[axis]:
         used, at = (math.prod(shape[:axis]), n, *([inner] if inner != 1 else [])), 1
-    e.launch(node, "softmax", {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, used)}, shape=used,
-             axis=at if at != len(used) - 1 else None, log=1 if node.op == "LogSoftmax" else None,
-             scale=float(node.attr("scale", 1.0)))
+    e.map(node, "softmax", used, shape=used, axis=at if at != len(used) - 1 else None,
+          log=int(node.op == "LogSoftmax"), scale=float(node.attr("scale", 1.0)))
 
 
 def unary(e: Emitter, node: Node) -> None:
     shape, (op, *numbers) = geometry.squeezed(e.graph.shape(node.output)), node.attrs["act"]
-    e.launch(node, "unary", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, shape)}, op=op, shape=shape,
-             **dict(zip(("alpha", "beta"), numbers)), scale=float(node.attr("scale", 1.0)),
-             shift=float(node.attr("shift", 0.0)))
+    e.map(node, "unary", shape, op=op, shape=shape, **dict(zip(("alpha", "beta"), numbers)),
+          scale=float(node.attr("scale", 1.0)), shift=float(node.attr("shift", 0.0)))
 
 
 def affine(e: Emitter, node: Node) -> None:

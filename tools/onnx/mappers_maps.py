@@ -15,7 +15,7 @@ from problems import Unsupported
 def pool(e: Emitter, node: Node) -> None:
     if any(e.graph.readers.get(o) or o in e.graph.outputs for o in node.outputs[1:]):
         raise Unsupported("the places of the largest elements are read")
-    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
+    n, c, h, w = shape = geometry.planes(e.graph.shape(node.inputs[0]))
     found = geometry.window(e.graph, node, node.attr("kernel_shape"))
     if found["dilation"] != [1, 1]:
         raise Unsupported("pooling with dilations")
@@ -26,15 +26,14 @@ def pool(e: Emitter, node: Node) -> None:
              zip((h, w), (top, left), (bottom, right), (found["r"], found["s"]), found["stride"])]
     ceil = exact != list(made[2:])
     include = mode == "avg" and node.attr("count_include_pad", 0) and (any(found["pads"]) or ceil)
-    fields = geometry.fields(found, mode=mode)
-    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, made)}, n=n, c=c, h=h,
-             w=w, **fields, count_include_pad=1 if include else None, ceil_mode=1 if ceil else None)
+    e.map(node, "pool2d", shape, made, ("x", "y"), n=n, c=c, h=h, w=w, **geometry.fields(found, mode=mode),
+          count_include_pad=1 if include else None, ceil_mode=int(ceil))
 
 
 def global_pool(e: Emitter, node: Node) -> None:
-    n, c, h, w = geometry.planes(e.graph.shape(node.inputs[0]))
-    e.launch(node, "pool2d", {"x": e.read(node.inputs[0], (n, c, h, w))}, {"y": (node.output, (n, c, 1, 1))}, n=n, c=c,
-             h=h, w=w, mode="max" if "Max" in node.op else "avg", **{"global": True})
+    n, c, h, w = shape = geometry.planes(e.graph.shape(node.inputs[0]))
+    e.map(node, "pool2d", shape, (n, c, 1, 1), ("x", "y"), n=n, c=c, h=h, w=w, mode="max" if "Max" in node.op else "avg",
+          **{"global": True})
 
 
 def reduce(e: Emitter, node: Node) -> None:
@@ -52,8 +51,7 @@ def reduce(e: Emitter, node: Node) -> None:
     if len(used) > 4:
         raise Unsupported(f"it reduces {len(used)} axes that cannot be merged")
     made = tuple(1 if a in reduced else x for a, x in enumerate(used))
-    e.launch(node, "reduce", {"src": e.read(node.inputs[0], used)}, {"dst": (node.output, made)}, op=what, shape=used,
-             axes=reduced)
+    e.map(node, "reduce", used, made, op=what, shape=used, axes=reduced)
 
 
 def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], list[int]]:
@@ -65,9 +63,8 @@ def _runs(shape: tuple[int, ...], axes: list[int]) -> tuple[tuple[int, ...], lis
 
 def lrn(e: Emitter, node: Node) -> None:
     n, c, h, w = shape = geometry.planes(e.graph.shape(node.inputs[0]))
-    e.launch(node, "lrn", {"x": e.read(node.inputs[0], shape)}, {"y": (node.output, shape)}, n=n, c=c, h=h, w=w,
-             size=node.attr("size"), alpha=float(node.attr("alpha", 1e-4)), beta=float(node.attr("beta", 0.75)),
-             bias=float(node.attr("bias", 1.0)))
+    numbers = {name: float(node.attr(name, usual)) for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1))}
+    e.map(node, "lrn", shape, shape, ("x", "y"), n=n, c=c, h=h, w=w, size=node.attr("size"), **numbers)
 
 
 def resize(e: Emitter, node: Node) -> None:
@@ -142,7 +139,7 @@ def gather(e: Emitter, node: Node) -> None:
         read = e.read(index, (count,))
     made = (*shape[:axis], count, *shape[axis + 1:])
     e.launch(node, "gather", {"src": e.read(node.inputs[0], shape), "index": read}, {"dst": (node.output, made)},
-             shape=shape, axis=axis or None, count=count)
+             shape=shape, axis=axis, count=count)
 
 
 def pad(e: Emitter, node: Node) -> None:
@@ -159,9 +156,8 @@ def pad(e: Emitter, node: Node) -> None:
         raise Unsupported("it takes elements away")
     mode = node.attr("mode", b"constant").decode()
     made = tuple(b + x + a for b, x, a in zip(before, shape, after))
-    e.launch(node, "pad", {"src": e.read(node.inputs[0], shape)}, {"dst": (node.output, made)}, shape=shape,
-             before=before, after=after, mode=mode if mode != "constant" else None,
-             value=value if mode == "constant" and value else None)
+    e.map(node, "pad", shape, made, shape=shape, before=before, after=after, mode=mode,
+          value=value if mode == "constant" else None)
 
 
 def expand(e: Emitter, node: Node) -> None:

@@ -23,15 +23,14 @@ ProbeResult group_size_lie(const Stage& stage) {
   const std::size_t items = kGroups * most;
   const cl::Buffer dst = stage.zeros(items);
   if (const Reason why = stage.refusal(with(kernel, dst, kRounds), items, most)) {
-    return bug(
-        fmt::format("a group of {}, which the kernel is said to allow, gave {}", most, *why));
+    return bug("a group of {}, which the kernel is said to allow, gave {}", most, *why);
   }
   // Rotations move values about; their sum stays: 16 lanes of 8 vectors that begin at i + lane + k.
   const std::vector<cl_int> sums = stage.read(dst, items);
   for (std::size_t i = 0; i < items; ++i) {
     const cl_int sum = static_cast<cl_int>(16 * 8 * i) + 16 * 28 + 8 * 120;
     if (sums[i] != sum) {
-      return bug(fmt::format("in groups of {} element {} is {}, not {}", most, i, sums[i], sum));
+      return bug("in groups of {} element {} is {}, not {}", most, i, sums[i], sum);
     }
   }
   const auto device_most = static_cast<std::size_t>(stage.info.max_work_group);
@@ -50,11 +49,11 @@ ProbeResult local_size_lie(const Stage& stage) {
   const cl::Buffer wrong = stage.zeros(kLanes);
   with(kernel, wrong, cl::Local(ints * sizeof(cl_int)), static_cast<cl_int>(ints));
   if (const Reason why = stage.refusal(kernel, kLanes, kLanes)) {
-    return bug(fmt::format("{} bytes of local memory, of {} that the device says it has, gave {}",
-                           ints * sizeof(cl_int), bytes, *why));
+    return bug("{} bytes of local memory, of {} that the device says it has, gave {}",
+               ints * sizeof(cl_int), bytes, *why);
   }
-  const std::string what = wrong_count(stage.read(wrong, kLanes), 0);
-  return what.empty() ? ok() : bug("ints that came out wrong, by work-item: " + what);
+  return judged(wrong_count(stage.read(wrong, kLanes), 0),
+                "ints that came out wrong, by work-item: ");
 }
 
 /// Facts that cannot be, or that contradict each other. OpenCL's least values are a full profile's.
@@ -62,22 +61,22 @@ ProbeResult info_lies(const Stage& stage) {
   constexpr std::int64_t kSlowest = 50, kLeastLocal = 32768;
   const DeviceInfo& info = stage.info;
   if (info.max_clock_mhz < kSlowest && info.max_clock_mhz != 0) {
-    return bug(fmt::format("the clock is {} MHz at most", info.max_clock_mhz));
+    return bug("the clock is {} MHz at most", info.max_clock_mhz);
   }
-  if (info.compute_units < 1) return bug(fmt::format("{} compute units", info.compute_units));
+  if (info.compute_units < 1) return bug("{} compute units", info.compute_units);
   if (info.max_work_items.empty() || info.max_work_items[0] < info.max_work_group) {
-    return bug(fmt::format("groups of {}, where the first dimension takes {}", info.max_work_group,
-                           info.max_work_items.empty() ? 0 : info.max_work_items[0]));
+    return bug("groups of {}, where the first dimension takes {}", info.max_work_group,
+               info.max_work_items.empty() ? 0 : info.max_work_items[0]);
   }
   if (info.max_alloc_bytes > info.global_mem_bytes) {
-    return bug(fmt::format("buffers of {} bytes in {} bytes of memory", info.max_alloc_bytes,
-                           info.global_mem_bytes));
+    return bug("buffers of {} bytes in {} bytes of memory", info.max_alloc_bytes,
+               info.global_mem_bytes);
   }
   if (info.local_mem_bytes < kLeastLocal) {
-    return bug(fmt::format("{} bytes of local memory", info.local_mem_bytes));
+    return bug("{} bytes of local memory", info.local_mem_bytes);
   }
   if (info.address_bits != 32 && info.address_bits != 64) {
-    return bug(fmt::format("addresses of {} bits", info.address_bits));
+    return bug("addresses of {} bits", info.address_bits);
   }
   return info.max_clock_mhz ? ok() : ok("it does not say its clock");
 }
@@ -106,7 +105,7 @@ ProbeResult long_kernel(const Stage& stage) {
   const auto spin = [&] {
     kernel.setArg(1, rounds);
     const Clock::time_point start = Clock::now();
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+    stage.launch(kernel);
     stage.queue.finish();
     seconds = seconds_since(start);
   };
@@ -115,16 +114,14 @@ ProbeResult long_kernel(const Stage& stage) {
   try {
     spin();
   } catch (const cl::Error& error) {
-    return bug(
-        fmt::format("a launch that should take {:.0f} s gave {}", kSeconds, describe(error)));
+    return bug("a launch that should take {:.0f} s gave {}", kSeconds, describe(error));
   }
   const std::vector<cl_int> seen = stage.read(dst, kCounts);
   for (std::size_t i = 0; i < kCounts; ++i) {
     const auto right =
         static_cast<cl_int>(after(static_cast<cl_uint>(i), kInner * std::uint64_t(rounds)) >> 1);
     if (seen[i] != right) {
-      return bug(
-          fmt::format("after {:.1f} s element {} is {}, not {}", seconds, i, seen[i], right));
+      return bug("after {:.1f} s element {} is {}, not {}", seconds, i, seen[i], right);
     }
   }
   return ok();
@@ -157,9 +154,8 @@ ProbeResult alloc_over_limit(const Stage& stage) {
       status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY) {
     return ok();
   }
-  return bug(
-      fmt::format("a buffer of {} bytes, where the device says that {} are the most, gave {} ({})",
-                  most + kMore, most, cl_status_name(status), status));
+  return bug("a buffer of {} bytes, where the device says that {} are the most, gave {} ({})",
+             most + kMore, most, cl_status_name(status), status);
 }
 
 /// What an image in a buffer must keep to; 0 where the device does not say.
@@ -208,8 +204,8 @@ ProbeResult subbuffer_image(const Stage& stage) {
   const auto wrong =
       std::mismatch(seen.begin(), seen.end(), values.begin() + std::ptrdiff_t(floats));
   if (wrong.first == seen.end()) return ok();
-  return bug(fmt::format("float {} of the image is {}, not {}", wrong.first - seen.begin(),
-                         *wrong.first, *wrong.second));
+  return bug("float {} of the image is {}, not {}", wrong.first - seen.begin(), *wrong.first,
+             *wrong.second);
 }
 
 /// Far behind the end of a buffer; then a second queue of the context must still work.

@@ -37,12 +37,12 @@ ProbeResult link_program(const Stage& stage) {
       ::clLinkProgram(stage.context(), 1, &device, "", 2, parts.data(), nullptr, nullptr, &status));
   if (status != CL_SUCCESS) {
     const std::string log = linked() ? linked.getBuildInfo<CL_PROGRAM_BUILD_LOG>(stage.device) : "";
-    return bug(fmt::format("clLinkProgram gave {} ({}) {}", cl_status_name(status), status,
-                           log.substr(0, log.find('\n'))));
+    return bug("clLinkProgram gave {} ({}) {}", cl_status_name(status), status,
+               log.substr(0, log.find('\n')));
   }
   const cl::Buffer dst = stage.zeros(kCounts);
   const cl::Kernel kernel = with(cl::Kernel(linked, "go"), dst);
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  stage.launch(kernel);
   return judged(wrong_count(stage.read(dst, kCounts), 42));
 }
 
@@ -68,14 +68,13 @@ cl::Program load(const Stage& stage, const std::vector<unsigned char>& binary) {
 ProbeResult binary_reload(const Stage& stage) {
   cl::Program program(stage.context, std::string(kAddOne));
   program.build({stage.device}, "");
-  std::string wrong = stage.run_add_one(program);
+  const std::string wrong = stage.run_add_one(program);
   if (!wrong.empty()) return bug("from source, " + wrong);
   const std::vector<unsigned char> binary = binary_of(program);
   if (binary.empty()) return skip("the device's driver gives no binary");
   cl::Program again = load(stage, binary);
   again.build({stage.device}, "");
-  wrong = stage.run_add_one(again);
-  return wrong.empty() ? ok() : bug("from its own binary, " + wrong);
+  return judged(stage.run_add_one(again), "from its own binary, ");
 }
 
 /// Seconds until the program of binary-before-kernel is built and has run. `early`: its binary as
@@ -92,7 +91,7 @@ double seconds_until_run(const Stage& stage, cl::Program& program, const std::st
     aside = Clock::now() - before;
   }
   const cl::Kernel kernel = with(cl::Kernel(program, "much"), dst);
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  stage.launch(kernel);
   stage.queue.finish();
   return std::chrono::duration<double>(Clock::now() - start - aside).count();
 }
@@ -144,7 +143,7 @@ ProbeResult printf_silent(const Stage& stage) {
   if (refused) return bug(*refused);
   if (text.find(kExpected) != text.npos) return ok();
   if (text.empty()) return bug("nothing came on standard output");
-  return bug(fmt::format("'{}' came on standard output, not '{}'", text.substr(0, 80), kExpected));
+  return bug("'{}' came on standard output, not '{}'", text.substr(0, 80), kExpected);
 }
 
 // ---- the end of the process ----
@@ -166,7 +165,7 @@ ProbeResult never_exits(const Stage& stage) {
   const auto* kept = new Stage(stage.probe, stage.device);
   const auto* counts = new cl::Buffer(kept->zeros(kCounts));
   const auto* kernel = new cl::Kernel(kept->add_one(*counts));
-  kept->queue.enqueueNDRangeKernel(*kernel, cl::NullRange, kCounts, kCounts);
+  kept->launch(*kernel);
   return judged(wrong_count(kept->read(*counts, kCounts), 1));
 }
 

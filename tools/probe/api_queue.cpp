@@ -28,15 +28,15 @@ ProbeResult queue_flood(const Stage& stage) {
   const cl::Kernel kernel = stage.add_one(counts);
   for (int launch = 0; launch < kLaunches; ++launch) {
     try {
-      stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+      stage.launch(kernel);
     } catch (const cl::Error& error) {
-      return bug(fmt::format("{} after {} launches without a wait", describe(error), launch));
+      return bug("{} after {} launches without a wait", describe(error), launch);
     }
   }
   try {
     stage.queue.finish();
   } catch (const cl::Error& error) {
-    return bug(fmt::format("{} with {} launches in flight", describe(error), kLaunches));
+    return bug("{} with {} launches in flight", describe(error), kLaunches);
   }
   return judged(wrong_count(stage.read(counts, kCounts), kLaunches));
 }
@@ -71,9 +71,8 @@ ProbeResult leak(const Stage& stage, const std::function<void(int)>& once) {
   growth(stage, once);
   const double first = growth(stage, once), second = growth(stage, once);
   if (first < kLeast || second < kLeast) return ok();
-  return bug(
-      fmt::format("the process grows by {:.0f} bytes a launch, and by {:.0f} in a second window",
-                  first, second));
+  return bug("the process grows by {:.0f} bytes a launch, and by {:.0f} in a second window", first,
+             second);
 }
 
 ProbeResult enqueue_leak(const Stage& stage) {
@@ -81,7 +80,7 @@ ProbeResult enqueue_leak(const Stage& stage) {
   const cl::Kernel kernel = stage.add_one(counts);
   return leak(stage, [&](int) {
     cl::Event event;
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, &event);
+    stage.launch(kernel, &event);
   });
 }
 
@@ -91,7 +90,7 @@ ProbeResult kernel_pool_leak(const Stage& stage) {
   cl::Kernel kernel = stage.add_one(buffers[0]);
   return leak(stage, [&](int call) {
     kernel.setArg(0, buffers[call % 2]);
-    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+    stage.launch(kernel);
   });
 }
 
@@ -102,7 +101,7 @@ ProbeResult profiling_finish_hang(const Stage& stage) {
   const cl::Kernel kernel = stage.add_one(counts);
   for (int round = 0; round < kRounds; ++round) {
     for (int launch = 0; launch < kEach; ++launch) {
-      stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+      stage.launch(kernel);
     }
     stage.queue.finish();
   }
@@ -116,7 +115,7 @@ ProbeResult cross_queue_event(const Stage& stage) {
   const cl::Kernel kernel = stage.add_one(counts);
   const cl::CommandQueue second(stage.context, stage.device);
   cl::Event event;
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, &event);
+  stage.launch(kernel, &event);
   const std::vector<cl::Event> first{event};
   second.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, &first);
   const auto done = std::make_shared<std::promise<void>>();
@@ -209,7 +208,7 @@ ProbeResult look_at_launches(const Stage& stage, std::string (*what_is_wrong)(co
   for (const Times& times : time_launches(stage)) {
     ++launch;
     const std::string what = what_is_wrong(times);
-    if (!what.empty()) return bug(fmt::format("launch {}: {}", launch, what));
+    if (!what.empty()) return bug("launch {}: {}", launch, what);
   }
   return ok();
 }
@@ -227,7 +226,7 @@ ProbeResult callback_without_flush(const Stage& stage) {
   const cl::Buffer counts = stage.zeros(kCounts);
   const cl::Kernel kernel = stage.add_one(counts);
   cl::Event event;
-  stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, &event);
+  stage.launch(kernel, &event);
   event.setCallback(CL_COMPLETE, note_callback, &called);
   const auto is_called = [] { return called.load(); };
   if (comes(is_called, std::chrono::seconds(2))) return ok();

@@ -19,13 +19,9 @@ namespace fs = std::filesystem;
 
 /// Two builds of Arm's driver can differ in the device version's last digits alone.
 std::string hash_of(const DeviceInfo& device) {
-  std::string text;
-  for (const std::string& part :
-       {device.name, device.vendor, device.platform, device.platform_version, device.device_version,
-        device.driver_version}) {
-    text += part + "\n";
-  }
-  return hash_text(text);
+  return hash_text(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", device.name, device.vendor,
+                               device.platform, device.platform_version, device.device_version,
+                               device.driver_version));
 }
 
 /// Beside the folder of built programs, a file for each device and driver; "" where nothing is kept

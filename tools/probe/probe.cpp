@@ -13,6 +13,7 @@
 #include "runtime/embedded.hpp"
 #include "runtime/words.hpp"
 #include "stage.hpp"
+#include "tokens/letters.hpp"
 
 namespace clam {
 namespace {
@@ -27,14 +28,8 @@ constexpr std::string_view kDescription = "/probe.json";
 Probe parse_probe(const std::string& name, const std::string& text) {
   try {
     const json description = json::parse(text);
-    Probe probe;
+    auto probe = description.get<Probe>();
     probe.name = name;
-    description.at("symptom").get_to(probe.symptom);
-    description.at("reported_on").get_to(probe.reported_on);
-    description.at("source").get_to(probe.source);
-    description.at("advice").get_to(probe.advice);
-    probe.needs = description.value("needs", probe.needs);
-    probe.destructive = description.value("destructive", false);
     probe.limit_s = description.value("limit_s", probe.limit_s);
     probe.run = description.value("run", json());
     return probe;
@@ -95,10 +90,9 @@ Verdict verdict_of(std::string_view text) {
 std::vector<Probe> all_probes() {
   std::vector<Probe> probes;
   for (const EmbeddedFile& file : embedded_probes()) {
-    if (file.name.size() <= kDescription.size()) continue;
-    const std::size_t end = file.name.size() - kDescription.size();
-    if (file.name.substr(end) != kDescription) continue;
-    probes.push_back(parse_probe(std::string(file.name.substr(0, end)), std::string(file.text)));
+    if (!ends_with(file.name, kDescription)) continue;
+    const std::string_view name = file.name.substr(0, file.name.size() - kDescription.size());
+    probes.push_back(parse_probe(std::string(name), std::string(file.text)));
   }
   std::sort(probes.begin(), probes.end(),
             [](const Probe& a, const Probe& b) { return a.name < b.name; });
@@ -112,9 +106,8 @@ std::string probe_file(const std::string& probe, const std::string& file) {
     const std::string path = std::string(folder) + "/" + name;
     if (std::filesystem::exists(path)) return read_file(path);
   }
-  for (const EmbeddedFile& one : embedded_probes()) {
-    if (one.name == name) return std::string(one.text);
-  }
+  if (const EmbeddedFile* one = find_by_name(embedded_probes(), name))
+    return std::string(one->text);
   throw BadArgument(fmt::format("probe {} has no file {}", probe, file));
 }
 
@@ -169,6 +162,10 @@ std::vector<cl_int> Stage::read(const cl::Buffer& buffer, std::size_t count) con
   return values;
 }
 
+void Stage::launch(const cl::Kernel& kernel, cl::Event* event) const {
+  queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts, nullptr, event);
+}
+
 Reason Stage::refusal(const cl::Kernel& kernel, std::size_t global, std::size_t local) const {
   try {
     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local);
@@ -182,7 +179,7 @@ Reason Stage::refusal(const cl::Kernel& kernel, std::size_t global, std::size_t 
 std::string Stage::run_add_one(const cl::Program& program) const {
   const cl::Buffer counts = zeros(kCounts);
   const cl::Kernel kernel = with(cl::Kernel(program, "add_one"), counts);
-  queue.enqueueNDRangeKernel(kernel, cl::NullRange, kCounts, kCounts);
+  launch(kernel);
   return wrong_count(read(counts, kCounts), 1);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bundle/bundle.hpp"
 #include "clam/opencl.hpp"
 
 namespace clam {
@@ -41,6 +42,9 @@ struct Probe {
   int limit_s = 20;
   nlohmann::json run;  ///< null: the probe is code
 };
+/// Without what only its run needs.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Probe, name, symptom, source, reported_on, advice,
+                                                needs, destructive)
 
 /// By name. Throws BadArgument for a damaged probe.json.
 std::vector<Probe> all_probes();
@@ -48,6 +52,10 @@ std::vector<Probe> all_probes();
 /// A file of the probe's folder: that of CLAM_PROBE_DIR (a folder like tests/tools/probes, for
 /// tests of the probes), else the built-in one. Throws BadArgument.
 std::string probe_file(const std::string& probe, const std::string& file);
+
+/// The launch of a probe that is data, with what must come out; its build where nothing is
+/// launched. Throws BadArgument for a damaged one.
+Bundle bundle_of(const Probe& probe);
 
 /// Runs it here and now, in this process, which a broken driver may hang or end. What OpenCL
 /// refuses on the way is a BUG.

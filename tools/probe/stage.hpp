@@ -2,15 +2,15 @@
 // stage.hpp - what a probe works on: a context and a queue of its own.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "check/clock.hpp"
 #include "clam/op.hpp"
-#include "clam/tensor.hpp"
 #include "probe.hpp"
 
 namespace clam {
@@ -35,6 +35,8 @@ struct Stage {
   /// `count` zeros.
   cl::Buffer zeros(std::size_t count) const;
   std::vector<cl_int> read(const cl::Buffer& buffer, std::size_t count) const;
+  /// As many work-items as add_one has, in one group.
+  void launch(const cl::Kernel& kernel, cl::Event* event = nullptr) const;
   /// Launches it and waits for its end; what OpenCL says against one of both, if it does.
   Reason refusal(const cl::Kernel& kernel, std::size_t global, std::size_t local) const;
   /// What is wrong after a launch of add_one of this program; empty where nothing is.
@@ -63,10 +65,16 @@ std::string wrong_count(const std::vector<cl_int>& counts, cl_int expected);
 
 inline ProbeResult ok(std::string note = "") { return {ProbeResult::Verdict::ok, std::move(note)}; }
 inline ProbeResult bug(std::string what) { return {ProbeResult::Verdict::bug, std::move(what)}; }
+template <typename Part, typename... Parts>
+ProbeResult bug(fmt::format_string<Part, Parts...> format, Part&& part, Parts&&... parts) {
+  return bug(fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...));
+}
 inline ProbeResult hang(std::string what) { return {ProbeResult::Verdict::hang, std::move(what)}; }
 inline ProbeResult skip(std::string why) { return {ProbeResult::Verdict::skip, std::move(why)}; }
-/// BUG with the sentence, or OK where there is none.
-inline ProbeResult judged(std::string what) { return what.empty() ? ok() : bug(std::move(what)); }
+/// BUG with what is wrong, behind what was done; OK where nothing is.
+inline ProbeResult judged(const std::string& wrong, const std::string& done = "") {
+  return wrong.empty() ? ok() : bug(done + wrong);
+}
 
 /// The launch that probe.json describes, held against what it says must come out.
 ProbeResult run_launch(const Stage& stage);
@@ -79,11 +87,5 @@ struct CodeProbe {
 std::vector<CodeProbe> queue_probes();
 std::vector<CodeProbe> program_probes();
 std::vector<CodeProbe> limit_probes();
-
-/// By "values" or "iota"; poison where there is neither.
-void fill(HostTensor& tensor, const nlohmann::json& spec);
-
-/// Distance of neighbours in the dtype, near `value`.
-double spacing(Dtype dtype, double value);
 
 }  // namespace clam
