@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "clam/error.hpp"
-#include "runtime/atomic_file.hpp"
+#include "results_file.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::bench {
@@ -59,46 +59,33 @@ Judgement judged(Change change, const std::string& why) { return {change, {}, 1,
 struct Run {
   struct Row {
     std::string name;
-    const json* said;
+    Part said;
   };
   std::string file, device;
   bool on_cpu = false;
   std::vector<Row> rows;  ///< those that were asked for
 };
 
-std::string validity(const json& row) { return row.value("validity", std::string("skipped")); }
+std::string validity(const Part& row) {
+  const std::string word = row.text("validity");
+  return word.empty() ? "skipped" : word;
+}
 
-/// Whatever `read` finds wrong is said of the file, and of the part of it.
-template <typename Read>
-auto reading(const std::string& file, const std::string& part, const Read& read) {
-  try {
-    return read();
-  } catch (const json::exception& error) {
-    const std::string what = error.what();  // "[json.exception.type_error.302] type must be ..."
-    throw BadArgument(
-        fmt::format("{}: {} is damaged: {}", file, part, what.substr(what.find(']') + 2)));
+Timing timing_of(const Part& row, const Run& run) {
+  const Part us = row.object("us");
+  Timing timing{row.figures("samples_us"), row.figures("rounds_us"), us.needed_figure("median"),
+                us.needed_figure("min")};
+  if (run.on_cpu) timing.other_load = row.figure("other_load").value_or(0);
+  const auto is_time = [](double us) { return us > 0; };
+  const std::vector<double>& samples = timing.samples_us;
+  if (!std::all_of(samples.begin(), samples.end(), is_time) || !is_time(timing.median_us) ||
+      !is_time(timing.min_us)) {
+    row.wrong("us", "above 0 everywhere, nor is samples_us");
   }
+  return timing;
 }
 
-Timing timing_of(const json& row, const Run& run) {
-  return reading(run.file, "row '" + row.value("name", std::string()) + "'", [&] {
-    Timing timing;
-    if (run.on_cpu) timing.other_load = row.value("other_load", 0.0);
-    timing.samples_us = row.value("samples_us", std::vector<double>{});
-    timing.rounds_us = row.value("rounds_us", std::vector<double>{});
-    timing.median_us = row.at("us").at("median");
-    timing.min_us = row.at("us").at("min");
-    const auto is_time = [](double us) { return us > 0; };
-    if (!std::all_of(timing.samples_us.begin(), timing.samples_us.end(), is_time) ||
-        !is_time(timing.median_us) || !is_time(timing.min_us)) {
-      throw BadArgument(fmt::format("{}: row '{}' is damaged: a time is not above 0", run.file,
-                                    row.value("name", std::string())));
-    }
-    return timing;
-  });
-}
-
-ComparedRow compare_row(const std::string& name, const json& a, const Run& run_a, const json& b,
+ComparedRow compare_row(const std::string& name, const Part& a, const Run& run_a, const Part& b,
                         const Run& run_b) {
   ComparedRow row;
   row.name = name;
@@ -109,49 +96,21 @@ ComparedRow compare_row(const std::string& name, const json& a, const Run& run_a
   if (was == "OK" && is == "OK") {
     row.judgement = judge_change(before, after);
   } else if (is == "INVALID" && was == "OK") {
-    row.judgement = judged(Change::failed, b.value("reason", std::string()));
+    row.judgement = judged(Change::failed, b.text("reason"));
   } else {
     row.judgement = judged(Change::unsure, fmt::format("was {}, is {}", was, is));
   }
   return row;
 }
 
-/// The file's "clam" part, of the one form that is known here.
-const json& own_part(const std::string& file, const json& document) {
-  const json* own = document.is_object() && document.contains("clam") ? &document["clam"] : nullptr;
-  if (!own || !own->is_object() || !own->contains("rows") || !own->at("rows").is_array()) {
-    throw BadArgument(file + ": it is no file of clam-bench --json");
-  }
-  if (!own->contains("schema")) {
-    throw BadArgument(file +
-                      ": it has no schema number, for an older clam-bench wrote it: measure again");
-  }
-  const json& schema = own->at("schema");
-  if (schema == kSchema) return *own;
-  throw BadArgument(
-      fmt::format("{}: it is of schema {}, and this clam-bench reads schema {}; "
-                  "measure again with this version",
-                  file, in_quotes(schema.dump(-1, ' ', true)), kSchema));
-}
-
 Run run_of(const std::string& file, const json& document) {
-  const json& own = own_part(file, document);
-  Run run;
-  run.file = file;
-  reading(file, "its device", [&] {
-    const json device = own.value("device", json::object());
-    run.on_cpu = device.value("type", std::string()) == "cpu";
-    run.device = fmt::format("{} (driver {})", device.value("name", std::string("?")),
-                             device.value("driver_version", std::string("?")));
-  });
-  const json& rows = own.at("rows");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    reading(file, fmt::format("row {}", i + 1), [&] {
-      const json& row = rows[i];
-      const std::string name = row.at("name");
-      validity(row), row.value("reason", std::string());
-      if (row.value("outcome", std::string()) != "not run") run.rows.push_back({name, &row});
-    });
+  const Part own = own_part(document, file), device = own.object("device");
+  Run run{file,
+          fmt::format("{} (driver {})", device.text("name"), device.text("driver_version")),
+          device.text("type") == "cpu",
+          {}};
+  for (const Part& row : own.objects("rows")) {
+    if (row.text("outcome") != "not run") run.rows.push_back({row.needed_text("name"), row});
   }
   return run;
 }
@@ -213,8 +172,8 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
   }
   for (const auto& [name, row] : after.rows) {
     const Run::Row* old = find_by_name(before.rows, name);
-    if (!old || (validity(*old->said) == "skipped" && validity(*row) == "skipped")) continue;
-    comparison.rows.push_back(compare_row(name, *old->said, before, *row, after));
+    if (!old || (validity(old->said) == "skipped" && validity(row) == "skipped")) continue;
+    comparison.rows.push_back(compare_row(name, old->said, before, row, after));
   }
   if (comparison.rows.empty()) {
     throw BadArgument(
@@ -293,11 +252,7 @@ int Comparison::count(Change change) const {
 
 Comparison compare_files(const std::vector<std::string>& files) {
   const auto read = [](const std::string& file) {
-    try {
-      return json::parse(read_file(file));
-    } catch (const json::exception&) {
-      throw BadArgument(file + ": it is no JSON");
-    }
+    return parse_json_file(file, "clam-bench --json");
   };
   const json a = read(files.at(0));
   std::vector<Comparison> runs;

@@ -10,8 +10,6 @@
 
 namespace clam::bench {
 
-constexpr int kSchema = 1;  ///< of bench/results.schema.json
-
 enum class Change { same, fast, slow, unsure, failed };
 
 /// "SAME", "FAST", "SLOW", "UNSURE", "INVALID"

@@ -11,6 +11,7 @@
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "process/shell_quoted.hpp"
+#include "results_file.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam::bench {
@@ -130,25 +131,24 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::vector<std::string> words_of(const Row& row, const Options& options, double seconds,
-                                  const std::string& device, const Limits& limits) {
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(), {"--problem", row.problem.text(), "--device", device, "--time",
-                             fmt::format("{}", seconds), "--seed", std::to_string(options.seed),
-                             "--no-isolate", "--limits", to_json(limits).dump()});
-  if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.way()});
+/// What another process of this program, which measures on the device, writes: FLAG FILE. Throws
+/// Error with why there is nothing.
+json from_process(std::vector<std::string> words, const char* flag, const Options& options,
+                  double seconds, const std::string& device) {
+  const ScratchFolder folder;
+  const std::string file = folder.file("result.json");
+  const std::vector<std::string> own = own_command();
+  words.insert(words.begin(), own.begin(), own.end());
+  words.insert(words.end(), {flag, file, "--device", device, "--time", fmt::format("{}", seconds)});
   if (options.quick) words.push_back("--quick");
-  if (options.launch_limit_s) {
-    words.insert(words.end(), {"--launch-limit", fmt::format("{}", *options.launch_limit_s)});
+  const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
+  if (const Reason misfortune = fate.misfortune()) throw Error(*misfortune);
+  try {
+    return json::parse(read_file(file));
+  } catch (const std::exception& error) {  // what went wrong there has been said on stderr
+    throw Error(
+        fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
   }
-  return words;
-}
-
-Result failure(const std::string& reason) {
-  Result result;
-  result.outcome = Outcome::device_error;
-  result.reason = reason;
-  return result;
 }
 
 void take_claim(const json& claimed, Result& result) {
@@ -180,7 +180,7 @@ std::string make_document(const std::string& google, const Options& options,
   json document =
       google.empty() ? json{{"benchmarks", json::array()}} : json::parse(printable(google));
   json& own = document["clam"];
-  own = {{"schema", kSchema},
+  own = {{"schema", kResultsSchema},
          {"version", CLAM_VERSION},
          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
          {"device", clam::to_json(runtime.device())},
@@ -225,39 +225,35 @@ Result result_from_json(const json& row) {
 }
 
 Peaks measure_peaks_isolated(const Options& options, double seconds, const std::string& device) {
-  const ScratchFolder folder;
-  const std::string file = folder.file("peaks.json");
-  std::vector<std::string> words = own_command();
-  words.insert(words.end(),
-               {"--only-peaks", file, "--device", device, "--time", fmt::format("{}", seconds)});
-  if (options.quick) words.push_back("--quick");
-  const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
-  Peaks none;
-  none.refused = {"any kind: " + fate.misfortune().value_or(fmt::format(
-                                     "its process ended with {} and gave no result", fate.code))};
   try {
-    return fate.misfortune() ? none : peaks_from_json(json::parse(read_file(file)));
-  } catch (const std::exception&) {  // what went wrong there has been said on stderr
+    return peaks_from_json(from_process({}, "--only-peaks", options, seconds, device));
+  } catch (const std::exception& error) {
+    Peaks none;
+    none.refused = {fmt::format("any kind: {}", error.what())};
     return none;
   }
 }
 
 Result measure_isolated(const Row& row, const Options& options, double seconds,
                         const std::string& device, const Limits& limits) {
-  const ScratchFolder folder;
-  const std::string file = folder.file("row.json");
-  std::vector<std::string> words = words_of(row, options, seconds, device, limits);
-  words.insert(words.end(), {"--json", file});
-  const Fate fate = run_isolated(words, std::chrono::seconds(options.limit_s));
-  if (const Reason misfortune = fate.misfortune()) return failure(*misfortune);
-  try {
-    Result result = result_from_json(json::parse(read_file(file)).at("clam").at("rows").at(0));
-    result.isolated = true;
-    return result;
-  } catch (const std::exception& error) {  // what went wrong there has been said on stderr
-    return failure(
-        fmt::format("its process ended with {} and gave no result ({})", fate.code, error.what()));
+  std::vector<std::string> words = {
+      "--problem", row.problem.text(),    "--seed", std::to_string(options.seed), "--no-isolate",
+      "--limits",  to_json(limits).dump()};
+  if (!row.variant.empty()) words.insert(words.end(), {"--variant", row.way()});
+  if (options.launch_limit_s) {
+    words.insert(words.end(), {"--launch-limit", fmt::format("{}", *options.launch_limit_s)});
   }
+  Result result;
+  try {
+    const json document = from_process(words, "--json", options, seconds, device);
+    result = result_from_json(document.at("clam").at("rows").at(0));
+    result.isolated = true;
+  } catch (const std::exception& error) {
+    result = {};
+    result.outcome = Outcome::device_error;
+    result.reason = error.what();
+  }
+  return result;
 }
 
 }  // namespace clam::bench

@@ -95,18 +95,6 @@ void register_rows(const Selection& selection, Meter* meter) {
   }
 }
 
-/// The flag of Google Benchmark that says the same as --time, or nothing.
-std::optional<double> google_seconds(const Options& options) {
-  const std::string text = options.google_flag("benchmark_min_time").value_or("");
-  if (text.empty()) return std::nullopt;
-  char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
-  if (!(seconds > 0) || (std::string(end) != "" && std::string(end) != "s")) {
-    throw BadArgument(fmt::format("--benchmark_min_time={} is no number of seconds", text));
-  }
-  return seconds;
-}
-
 void show_progress(const std::string& what) {
   fmt::print(stderr, "\r\033[K{}", what.substr(0, 78));
 }
@@ -119,7 +107,7 @@ MeterOptions meter_options(const Options& options) {
     how.rounds = kQuickRounds;
     how.warm_up_seconds = kQuickWarmUp;
   }
-  how.seconds = options.seconds.value_or(google_seconds(options).value_or(how.seconds));
+  how.seconds = options.seconds.value_or(how.seconds);
   how.seed = options.seed;
   if (::isatty(STDERR_FILENO)) how.progress = show_progress;
   return how;
@@ -346,7 +334,6 @@ int run(const Options& options) {
   if (options.list_devices) return list_devices();
   // Wrong input is said before a device is asked for.
   const Selection selection = select_rows(options, generic_device());
-  google_seconds(options);
   limits_given(options);
   if (!options.json.empty()) require_writable(options.json);
   if (!options.record_failures.empty()) prepare_recording(options);

@@ -24,7 +24,8 @@ constexpr const char* kFooter =
     "or its driver failed. 77: nothing could run here.";
 
 bool is_google(const std::string& word) {
-  return word.rfind("--benchmark_", 0) == 0 || word.rfind("--v=", 0) == 0;
+  const bool is_time = word.rfind("--benchmark_min_time", 0) == 0;  // one of the flags here
+  return (word.rfind("--benchmark_", 0) == 0 && !is_time) || word.rfind("--v=", 0) == 0;
 }
 
 void add_list(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -53,8 +54,11 @@ void add_measuring(CLI::App& app, Options& options) {
   app.add_flag("--quick", options.quick,
                "measure briefly; without --workload and --problem, only the problems of "
                "bench/quick.txt (about a minute)");
-  app.add_option("--time", options.seconds, "seconds of device time per row (0.5; --quick: 0.05)")
+  app.add_option("--time,--benchmark_min_time", options.seconds,
+                 "seconds of device time per row (0.5; --quick: 0.05)")
+      ->transform([](const std::string& text) { return text.substr(0, text.find('s')); })
       ->check(CLI::PositiveNumber)
+      ->take_last()
       ->type_name("S");
   app.add_option("--seed", options.seed, "seed of the order in which rows take turns (1)")
       ->type_name("N");

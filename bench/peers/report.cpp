@@ -17,7 +17,6 @@ using nlohmann::json;
 
 constexpr Words<5> kOutcomeWords{"fine", "no peer", "check failed", "skipped", "device error"};
 
-constexpr const char* kAll = "all";
 constexpr std::size_t kNodeWidth = 16;
 
 /// Of a peer's ratios: their geometric mean, and the least with its node.
@@ -46,7 +45,7 @@ Means means_of(const std::string& peer, const std::vector<Row>& rows,
     const Yardstick* library = find_by_name(results[i].yardsticks, peer);
     if (!library) continue;
     const std::string node = rows[i].node.empty() ? rows[i].problem.text() : rows[i].node;
-    for (const std::string& group : {rows[i].problem.schema().name, std::string(kAll)}) {
+    for (const std::string& group : {rows[i].problem.schema().name, std::string("all")}) {
       means[group].add(library->us / results[i].clam_us, node);
     }
   }
@@ -66,31 +65,22 @@ const char* word(Outcome outcome) {
 void print_means(const char* peer, const Means& means) {
   if (means.empty()) return;
   fmt::print("\n{}'s time / clam's (above 1: clam is faster)\n", peer);
-  const auto print = [](const std::string& op, const Mean& mean) {
+  for (const auto& [op, mean] : means) {
     fmt::print("  {:<13} geometric mean of {:>2}: {:.2f}; least {:.2f}, {}; {} below 1\n", op,
                mean.count, mean.geometric(), mean.least, mean.least_node, mean.below_one);
-  };
-  for (const auto& [op, mean] : means) {
-    if (op != kAll) print(op, mean);
   }
-  print(kAll, means.at(kAll));
 }
 
-/// What clam is held against, a line each.
-void print_yardsticks(const Row& row, const Result& result) {
-  fmt::print("{:<{}} {:>10.1f}  {}, data set {}, {}\n", row.node.empty() ? "-" : row.node,
-             kNodeWidth, result.clam_us, row.problem.text(), row.set, result.variant);
-  for (const Yardstick& yardstick : result.yardsticks) {
-    fmt::print("{:>{}} {:>10.1f}  {:.2f} of clam's{}: {}\n", yardstick.name, kNodeWidth,
-               yardstick.us, yardstick.us / result.clam_us,
-               yardstick.bar == 0
-                   ? ""
-                   : fmt::format("; clam takes {:.2f} times as long, {} {:.0f}",
-                                 result.clam_us / yardstick.us,
-                                 result.clam_us <= yardstick.bar * yardstick.us ? "within" : "OVER",
-                                 yardstick.bar),
-               yardstick.about);
+/// "clblast 42.0 1.31 (Gemm)": its time in us, and that over clam's.
+std::string text_of(const Yardstick& yardstick, double clam_us) {
+  const double over = clam_us / yardstick.us;
+  std::string about = yardstick.about;
+  if (yardstick.bar > 0) {
+    about = fmt::format("clam takes {:.2f} times as long, {} {:.0f}; {}", over,
+                        over <= yardstick.bar ? "within" : "OVER", yardstick.bar, about);
   }
+  return fmt::format("{} {:>8.1f} {:>5.2f}{}", yardstick.name, yardstick.us, 1 / over,
+                     about.empty() ? "" : " (" + about + ")");
 }
 
 json to_json(const Means& means) {
@@ -150,26 +140,20 @@ void print_head(const Runtime& runtime, const Options& options, const std::strin
 
 void print_row(const Row& row, const Row* previous, const Result& result) {
   if (!previous || previous->workload != row.workload) {
-    fmt::print(
-        "\n{:<{}} {:>10} {:>8} {:>10} {:>8} {:>7} {:>9} {:>7}  problem, clam's variant, {}\n",
-        row.workload.empty() ? "problem" : row.workload, kNodeWidth, "clam us", "GFLOP/s",
-        "CLBlast us", "GFLOP/s", "ratio", "OpenBLAS", "ratio", "CLBlast's routine");
+    fmt::print("\n{:<{}} {:>10} {:>8}  each peer, its us and its ratio; problem, clam's variant\n",
+               row.workload.empty() ? "problem" : row.workload, kNodeWidth, "clam us", "GFLOP/s");
   }
   const std::string node = row.node.empty() ? "-" : row.node;
   if (result.outcome != Outcome::fine) {
     fmt::print("{:<{}} {}: {}: {}\n", node, kNodeWidth, word(result.outcome), row.problem.text(),
                result.reason);
-  } else if (result.flops == 0) {
-    print_yardsticks(row, result);
   } else {
-    const double clblast_us = result.yardsticks.front().us;
-    const Yardstick* openblas = find_by_name(result.yardsticks, "openblas");
-    fmt::print("{:<{}} {:>10.1f} {:>8.2f} {:>10.1f} {:>8.2f} {:>7.2f} {:>9} {:>7}  {}, {}, {}\n",
-               node, kNodeWidth, result.clam_us, gflops(result, result.clam_us), clblast_us,
-               gflops(result, clblast_us), clblast_us / result.clam_us,
-               openblas ? fmt::format("{:.1f}", openblas->us) : "-",
-               openblas ? fmt::format("{:.2f}", openblas->us / result.clam_us) : "-",
-               row.problem.text(), result.variant, result.yardsticks.front().about);
+    fmt::print("{:<{}} {:>10.1f} {:>8}", node, kNodeWidth, result.clam_us,
+               result.flops > 0 ? fmt::format("{:.2f}", gflops(result, result.clam_us)) : "-");
+    for (const Yardstick& yardstick : result.yardsticks) {
+      fmt::print("  {}", text_of(yardstick, result.clam_us));
+    }
+    fmt::print("  {}, data set {}, {}\n", row.problem.text(), row.set, result.variant);
   }
   std::fflush(stdout);
 }

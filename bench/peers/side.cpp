@@ -55,12 +55,6 @@ void Side::take_turn(int turn, int calls) {
   if (!result.pass()) throw Error(fmt::format("{}: {}", name_, result.reason()));
 }
 
-double Side::median_us() const {
-  std::vector<double> sorted = us_;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[sorted.size() / 2];
-}
-
 std::vector<double> take_turns(const Sides& sides, int turns) {
   std::vector<int> calls;
   for (const auto& side : sides) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/statistics.hpp"
 #include "check/op_proof.hpp"
 #include "check/verify.hpp"
 #include "clam/clam.hpp"
@@ -45,7 +46,7 @@ class Side {
   /// Times a turn and checks what it left in full. Throws Error with the side's name and what is
   /// wrong.
   void take_turn(int turn, int calls);
-  double median_us() const;
+  double median_us() const { return bench::median(us_); }
 
  protected:
   virtual void call() = 0;

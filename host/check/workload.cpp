@@ -44,6 +44,7 @@ void read_published_on(const json& value, const std::string& origin, Workload& w
 }
 
 void read_columns(const ObjectReader& file, const std::string& origin, Workload& workload) {
+  if (!file.has("columns")) return;
   for (const json& value : file.list("columns")) {
     const ObjectReader reader(value, fmt::format("{}: column {}", origin, workload.columns.size()));
     reader.only({"key", "title"});
@@ -259,7 +260,14 @@ void check_folding(const Workload& workload, const std::string& origin) {
   }
 }
 
-/// A group with "{name}" replaced by the row's value under that name; other braces stay.
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// A group with "{name}" replaced by the row's value under that name; other braces stay. A text
+/// that is these braces alone becomes the value itself, a number or a string.
 json with_row(const ObjectReader& group, const json& names, const json& row, const json& value) {
   if (!row.is_array() || row.size() != names.size()) {
     group.fail("each", "has {}; a row needs {} values", in_quotes(row.dump()), names.size());
@@ -269,12 +277,9 @@ json with_row(const ObjectReader& group, const json& names, const json& row, con
     if (!row[i].is_string() && !row[i].is_number()) {
       group.fail("each", "has {}; a value is a text or a number", in_quotes(row[i].dump()));
     }
-    const std::string from = "{" + names[i].get<std::string>() + "}";
-    const std::string word = row[i].dump();
-    const std::string to = row[i].is_string() ? word.substr(1, word.size() - 2) : word;
-    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
-      text.replace(at, from.size(), to);
-    }
+    const std::string braces = "{" + names[i].get<std::string>() + "}", word = row[i].dump();
+    replace_all(text, "\"" + braces + "\"", word);
+    replace_all(text, braces, row[i].is_string() ? word.substr(1, word.size() - 2) : word);
   }
   return json::parse(text);
 }

@@ -324,21 +324,22 @@ TEST_F(bench_compare_files, files_that_cannot_be_compared_get_a_sentence) {
   const struct {
     json a;
     const char* sentence;
-  } cases[] = {{changed(R"([{"op":"remove","path":"/clam/schema"}])"),
-                "a.json: it has no schema number, for an older clam-bench wrote it"},
-               {changed(R"([{"op":"replace","path":"/clam/schema","value":2}])"),
-                "a.json: it is of schema '2', and this clam-bench reads schema 1"},
-               {changed(R"([{"op":"replace","path":"/clam/rows/0/us/median","value":"7"}])"),
-                "a.json: row 'x' is damaged: type must be number, but is string"},
-               {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":null}])"),
-                "a.json: row 'x' is damaged: "},
-               {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":-3}])"),
-                "a.json: row 'x' is damaged: a time is not above 0"},
-               {changed(R"([{"op":"replace","path":"/clam/device","value":7}])"),
-                "a.json: its device is damaged: "},
-               {json::array(), "a.json: it is no file of clam-bench --json"},
-               {{{"benchmarks", 1}}, "a.json: it is no file of clam-bench --json"},
-               {document({{{"name", 7}, {"samples_us", 3}}}), "a.json: row 1 is damaged: "}};
+  } cases[] = {
+      {changed(R"([{"op":"remove","path":"/clam/schema"}])"),
+       "a.json has no schema number: an older clam-bench wrote it, so measure again"},
+      {changed(R"([{"op":"replace","path":"/clam/schema","value":2}])"),
+       "a.json is of schema '2', and this clam reads schema 1"},
+      {changed(R"([{"op":"replace","path":"/clam/rows/0/us/median","value":"7"}])"),
+       "a.json: clam.rows[0].us.median is not a number"},
+      {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":null}])"),
+       "a.json: clam.rows[0].samples_us is not a list of numbers"},
+      {changed(R"([{"op":"replace","path":"/clam/rows/0/samples_us/1","value":-3}])"),
+       "a.json: clam.rows[0].us is not above 0 everywhere, nor is samples_us"},
+      {changed(R"([{"op":"replace","path":"/clam/device","value":7}])"),
+       "a.json: clam.device is not an object"},
+      {json::array(), "a.json is JSON without clam's rows: give a file of clam-bench"},
+      {{{"benchmarks", 1}}, "a.json is a file of Google Benchmark without clam's rows"},
+      {document({{{"name", 7}, {"samples_us", 3}}}), "a.json: clam.rows[0].name is not a text"}};
   for (const auto& each : cases) {
     const Finished done = compare(each.a, good);
     EXPECT_EQ(done.code, 2);

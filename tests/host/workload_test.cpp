@@ -121,7 +121,7 @@ json grouped() {
   workload["nodes"].push_back(json::parse(R"({
     "each": [["i", "k", "act"], [0, 4, ""], [1, 8, " act=relu"]],
     "tensors": {"w{i}": {"shape": [4, "{k}"], "fill": "normal"}},
-    "nodes": [{"name": "p{i}", "what": "product {i}", "problem": "dense m=4 n=4 k={k} dtype=f32{act}",
+    "nodes": [{"name": "p{i}", "what": "product {i}", "problem": "dense m=4 n=4 k={k} dtype=f32{act}", "calls": "{k}",
                "inputs": {"x": "x{i}", "w": "w{i}"}, "outputs": {"y": "y{i}"}}]})"));
   return workload;
 }
@@ -132,6 +132,7 @@ TEST(workload, a_group_stands_for_its_nodes_and_tensors) {
   EXPECT_EQ(workload.nodes[3].line, "dense m=4 n=4 k=4 dtype=f32");
   EXPECT_EQ(workload.nodes[4].line, "dense m=4 n=4 k=8 dtype=f32 act=relu");
   EXPECT_EQ(workload.nodes[4].what, "product 1");
+  EXPECT_EQ(workload.nodes[4].calls, 8);
   EXPECT_EQ(workload.nodes[4].inputs.at("w"), "w1");
   EXPECT_EQ(workload.tensors.at("w0").shape, (Shape{4, 4}));
   EXPECT_EQ(workload.tensors.at("w1").shape, (Shape{4, 8}));

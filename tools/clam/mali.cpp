@@ -396,8 +396,8 @@ int write_models(Cli& cli, const MaliRequest& request) {
     });
   };
   page("");  // so that a page that cannot be written is refused at once
-  std::vector<ReportRow> measured;
-  if (!request.measured.empty()) measured = read_results(request.measured).rows;
+  json measured = json::array();
+  if (!request.measured.empty()) measured = read_boards({request.measured})[0]["rows"];
   std::vector<ModelLine> lines;
   const std::vector<std::string> names =
       request.workload.empty() ? workload_names() : std::vector{request.workload};

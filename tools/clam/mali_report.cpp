@@ -252,12 +252,11 @@ json to_json(const MaliReport& report, const Workload* workload) {
 }
 
 std::optional<double> measured_us(const std::string& workload,
-                                  const std::vector<MaliProblem>& nodes,
-                                  const std::vector<ReportRow>& rows) {
+                                  const std::vector<MaliProblem>& nodes, const json& rows) {
   std::map<std::string, double> us_of;  // by node
-  for (const ReportRow& row : rows) {
-    if (row.status != ReportRow::Status::ok || !row.us) continue;
-    for (const std::string& node : row.nodes) us_of.emplace(node, *row.us);
+  for (const json& row : rows) {
+    if (row["status"] != "OK" || !row.contains("us")) continue;
+    for (const json& node : row["nodes"]) us_of.emplace(node, row["us"]);
   }
   double sum = 0;
   for (const MaliProblem& node : nodes) {

@@ -78,11 +78,10 @@ struct ModelLine {
   std::optional<double> measured_us;
 };
 
-/// Microseconds of one run of the model by the rows of a results file: each node's median, as often
+/// Microseconds of one run of the model by the rows of a ReportBoard: each node's median, as often
 /// as one run has it. Nothing where a node has no row that is OK.
 std::optional<double> measured_us(const std::string& workload,
-                                  const std::vector<MaliProblem>& nodes,
-                                  const std::vector<ReportRow>& rows);
+                                  const std::vector<MaliProblem>& nodes, const json& rows);
 
 /// A Markdown table, in milliseconds: predicted, floor and, where any line has it, measured.
 std::string models_table(const std::vector<ModelLine>& lines);

@@ -24,12 +24,12 @@ struct ReportRequest {
 json summary(const std::vector<ReportBoard>& boards) {
   json report = {{"clam_report", 1}, {"boards", json::array()}};
   for (const ReportBoard& board : boards) {
-    report["boards"].push_back({{"file", board.path},
-                                {"device", board.name},
-                                {"rows", board.rows.size()},
-                                {"ok", board.count(ReportRow::Status::ok)},
-                                {"invalid", board.count(ReportRow::Status::invalid)},
-                                {"skipped", board.count(ReportRow::Status::skipped)}});
+    report["boards"].push_back({{"file", board["path"]},
+                                {"device", board["name"]},
+                                {"rows", board["rows"].size()},
+                                {"ok", count_rows(board, "OK")},
+                                {"invalid", count_rows(board, "INVALID")},
+                                {"skipped", count_rows(board, "skipped")}});
   }
   return report;
 }

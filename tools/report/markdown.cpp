@@ -13,6 +13,8 @@
 namespace clam {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::size_t kProblemWidth = 72, kReasonWidth = 200, kLineWidth = 240;
 
 /// At most `width` characters (not bytes), in one line.
@@ -40,13 +42,18 @@ std::string code(const std::string& text) {
   return "`" + respelled(text, {{'`', "'"}, {'|', "\\|"}}) + "`";
 }
 
-std::string figure(const ReportRow::Figure& value) {
-  if (!value) return "";
-  return fmt::format("{:.{}f}", *value, *value < 10 ? 3 : *value < 1000 ? 1 : 0);
+std::string text_of(const json& value) { return value.get<std::string>(); }
+
+/// The figure under the key, as clam-bench prints it; empty where there is none.
+std::string figure(const json& of, const char* key) {
+  if (!of.contains(key)) return "";
+  const double value = of[key];
+  return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 1000 ? 1 : 0);
 }
 
-std::string percent(const ReportRow::Figure& value) {
-  return value ? fmt::format("{:.0f} %", *value * 100) : "";
+std::string interval(const json& of, const char* low, const char* high) {
+  if (!of.contains(low) || !of.contains(high)) return "";
+  return figure(of, low) + " to " + figure(of, high);
 }
 
 using Cells = std::vector<std::string>;
@@ -86,119 +93,98 @@ std::string table(const std::vector<Cells>& lines) {
 }
 
 /// "f32 101.2 GFLOP/s, copy 9.1 GB/s"
-std::string facts_line(const ReportBoard::Facts& facts) {
+std::string facts_line(const json& facts) {
   std::string line;
-  for (const auto& [title, value] : facts.lines) {
-    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", title, value);
+  for (const json& fact : facts["lines"]) {
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", text_of(fact[0]), text_of(fact[1]));
   }
   return line;
 }
 
 /// One line each for the device with its driver, its clocks and its peaks.
-std::string head(const ReportBoard& board, const std::string& key) {
-  std::string text = fmt::format("**{}{}**\n\n", key.empty() ? "" : key + ": ",
-                                 plain(clamped(board.line, kLineWidth)));
-  for (std::size_t i = 1; i < board.facts.size(); ++i) {
-    const ReportBoard::Facts& facts = board.facts[i];
-    text += facts.lines.empty() ? fmt::format("- {}\n", facts.instead)
-                                : fmt::format("- {}: {}\n", facts.title,
-                                              plain(clamped(facts_line(facts), kLineWidth)));
+std::string head(const ReportBoard& board) {
+  const auto line = [&](const char* key) {
+    return plain(clamped(text_of(board[key]), kLineWidth));
+  };
+  std::string text = fmt::format("**{}**\n\n", line("line"));
+  for (std::size_t i = 1; i < board["facts"].size(); ++i) {
+    const json& facts = board["facts"][i];
+    text += facts["lines"].empty() ? fmt::format("- {}\n", text_of(facts["instead"]))
+                                   : fmt::format("- {}: {}\n", text_of(facts["title"]),
+                                                 plain(clamped(facts_line(facts), kLineWidth)));
   }
-  if (!board.refused.empty()) {
-    const std::size_t more = board.refused.size() - 1;
-    text += fmt::format("- no peak of {}{}\n", plain(clamped(board.refused[0], kReasonWidth)),
+  const json& refused = board["refused"];
+  if (!refused.empty()) {
+    const std::size_t more = refused.size() - 1;
+    text += fmt::format("- no peak of {}{}\n", plain(clamped(text_of(refused[0]), kReasonWidth)),
                         more > 0 ? fmt::format(" (and {} more)", more) : "");
   }
-  text += fmt::format(
-      "- measured {}{}\n", plain(clamped(board.date, kLineWidth)),
-      board.version.empty() ? "" : " by clam " + plain(clamped(board.version, kLineWidth)));
-  for (const std::string& warning : board.warnings) text += "- " + warning + "\n";
+  text += fmt::format("- measured {}{}\n", line("date"),
+                      board["version"] == "" ? "" : " by clam " + line("version"));
+  for (const json& warning : board["warnings"]) text += "- " + text_of(warning) + "\n";
   return text + "\n";
 }
 
-/// What a cell shows for a row's time: a wrong row shows no figure.
-std::string time_cell(const ReportRow& row) {
-  return row.status == ReportRow::Status::ok ? figure(row.us) : name(row.status);
+std::string problem_cell(const json& named) {
+  return code(clamped(text_of(named["name"]), kProblemWidth));
 }
 
-std::string table_of(const ReportBoard& board) {
+/// A wrong row shows no figure.
+std::string table_of_rows(const ReportBoard& board) {
   std::vector<Cells> lines = {{"problem", "us", "95 % interval", "GFLOP/s", "GB/s", "% of peak",
                                fmt::format("predicted us, {}", mali::kPredictedFor)}};
-  for (const ReportRow& row : board.rows) {
-    if (row.status == ReportRow::Status::skipped) continue;
-    Cells cells = {code(clamped(row.name, kProblemWidth)), time_cell(row), "", "", "", "", ""};
-    if (row.status == ReportRow::Status::ok) {
-      if (row.low && row.high) cells[2] = figure(row.low) + " to " + figure(row.high);
-      cells[3] = figure(row.gflop_per_s), cells[4] = figure(row.gb_per_s);
-      cells[5] = percent(row.of_peak);
-    }
-    if (row.predicted_low && row.predicted_high) {
-      cells[6] = figure(row.predicted_low) + " to " + figure(row.predicted_high);
+  for (const json& row : board["rows"]) {
+    if (row["status"] == "skipped") continue;
+    const std::string predicted = interval(row, "predicted_low", "predicted_high");
+    Cells cells = {problem_cell(row), text_of(row["status"]), "", "", "", "", predicted};
+    if (row["status"] == "OK") {
+      cells = {cells[0],
+               figure(row, "us"),
+               interval(row, "low", "high"),
+               figure(row, "gflop_per_s"),
+               figure(row, "gb_per_s"),
+               row.contains("of_peak") ? fmt::format("{:.0f} %", 100 * row["of_peak"].get<double>())
+                                       : "",
+               predicted};
     }
     lines.push_back(cells);
   }
   return lines.size() > 1 ? table(lines) + "\n" : "";
 }
 
-/// A line a problem, two columns a board; problems in the order in which they are first met.
-std::string table_of(const std::vector<ReportBoard>& boards, const Cells& keys) {
-  std::vector<Cells> lines = {{"problem"}};
-  std::map<std::string, std::size_t> line_of;
-  const std::size_t width = 1 + 2 * boards.size();
-  for (std::size_t i = 0; i < boards.size(); ++i) {
-    lines[0].push_back(keys[i] + " us");
-    lines[0].push_back(keys[i] + " % of peak");
-  }
-  for (std::size_t i = 0; i < boards.size(); ++i) {
-    for (const ReportRow& row : boards[i].rows) {
-      const auto [found, fresh] = line_of.emplace(row.name, lines.size());
-      if (fresh) {
-        lines.emplace_back(width);
-        lines.back()[0] = code(clamped(row.name, kProblemWidth));
-      }
-      Cells& cells = lines[found->second];
-      cells[1 + 2 * i] = time_cell(row);
-      if (row.status == ReportRow::Status::ok) cells[2 + 2 * i] = percent(row.of_peak);
-    }
-  }
-  return lines.size() > 1 ? table(lines) + "\n" : "";
-}
-
 /// Where the time of a model goes, by op.
-std::string table_of(const ReportBoard::Model& model, const std::string& key) {
-  const auto ms = [](double us) { return fmt::format("{:.3f}", us / 1000); };
-  std::vector<Cells> lines = {
-      {key + code(clamped(model.name, kProblemWidth)), "nodes", "ms", "floor ms"}};
-  for (const ModelTime::Op& op : model.time.ops) {
-    lines.push_back(
-        {op.name, std::to_string(op.nodes), ms(op.us), model.time.floor_us ? ms(op.floor_us) : ""});
+std::string table_of_model(const json& model) {
+  const auto ms = [](const json& of, const char* key) {
+    return of.contains(key) ? fmt::format("{:.3f}", of[key].get<double>() / 1000) : "";
+  };
+  std::vector<Cells> lines = {{problem_cell(model), "nodes", "ms", "floor ms"}};
+  for (const json& op : model["ops"]) {
+    lines.push_back({text_of(op["name"]), op["nodes"].dump(), ms(op, "us"), ms(op, "floor_us")});
   }
-  lines.push_back(
-      {"all", "", ms(model.time.us), model.time.floor_us ? ms(*model.time.floor_us) : ""});
+  lines.push_back({"all", "", ms(model, "us"), ms(model, "floor_us")});
   return table(lines) + "\n";
 }
 
 /// The wrong rows, the marked ones and those that did not run, with what was said of them.
-std::string remarks(const ReportBoard& board, const std::string& key) {
-  const std::string on = key.empty() ? "" : " on " + key;
+std::string remarks(const ReportBoard& board) {
   std::string invalid, marked, skipped;
   std::map<std::string, std::size_t> reasons;
-  for (const ReportRow& row : board.rows) {
-    const std::string problem = code(clamped(row.name, kProblemWidth));
+  for (const json& row : board["rows"]) {
+    const std::string given = text_of(row["reason"]);
     const std::string reason =
-        row.reason.empty() ? "no reason is given" : plain(clamped(row.reason, kReasonWidth));
-    if (row.status == ReportRow::Status::invalid) {
-      invalid += fmt::format("- INVALID{}: {}: {}\n", on, problem, reason);
-    } else if (row.status == ReportRow::Status::skipped) {
+        given.empty() ? "no reason is given" : plain(clamped(given, kReasonWidth));
+    if (row["status"] == "INVALID") {
+      invalid += fmt::format("- INVALID: {}: {}\n", problem_cell(row), reason);
+    } else if (row["status"] == "skipped") {
       ++reasons[reason];
     }
-    for (const std::string& mark : row.marks) {
-      marked +=
-          fmt::format("- marked{}: {}: {}\n", on, problem, plain(clamped(mark, kReasonWidth)));
+    for (const json& mark : row["marks"]) {
+      marked += fmt::format("- marked: {}: {}\n", problem_cell(row),
+                            plain(clamped(text_of(mark), kReasonWidth)));
     }
   }
   for (const auto& [reason, count] : reasons) {
-    skipped += fmt::format("- skipped{} ({}): {}\n", on, count, reason);
+    skipped += fmt::format("- skipped ({}): {}\n", count, reason);
   }
   return invalid + marked + skipped;
 }
@@ -206,19 +192,13 @@ std::string remarks(const ReportBoard& board, const std::string& key) {
 }  // namespace
 
 std::string to_markdown(const std::vector<ReportBoard>& boards) {
-  Cells keys;
-  for (std::size_t i = 0; i < boards.size(); ++i) {
-    keys.push_back(boards.size() == 1 ? "" : fmt::format("[{}]", i + 1));
-  }
   std::string text;
-  for (std::size_t i = 0; i < boards.size(); ++i) text += head(boards[i], keys[i]);
-  text += counts_text(boards) + "\n\n";
-  text += boards.size() == 1 ? table_of(boards[0]) : table_of(boards, keys);
-  for (std::size_t i = 0; i < boards.size(); ++i) {
-    const std::string key = keys[i].empty() ? "" : keys[i] + " ";
-    for (const ReportBoard::Model& model : boards[i].models) text += table_of(model, key);
+  for (const ReportBoard& board : boards) {
+    if (!text.empty()) text += "\n";
+    text += head(board) + counts_text({board}) + "\n\n" + table_of_rows(board);
+    for (const json& model : board["models"]) text += table_of_model(model);
+    text += remarks(board);
   }
-  for (std::size_t i = 0; i < boards.size(); ++i) text += remarks(boards[i], keys[i]);
   return text;
 }
 

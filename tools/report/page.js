@@ -64,15 +64,13 @@ function factsGroup(facts) {
 /// What was measured for the peaks, by width and size.
 function peakRows(board) {
   if (board.peak_rows.length === 0) return null;
-  const number = (title, key, text = figure) => ({title, cell: (row) => text(row[key])});
   const columns = [
-    {title: "what", words: true, head: true, cell: (row) => [row.name]},
-    {title: "dtype", words: true, cell: (row) => row.dtype},
-    number("bytes", "bytes", (bytes) => String(bytes ?? "")), number("us", "us"), number("GFLOP/s", "gflop_per_s"),
-    number("GB/s", "gb_per_s")
+    plainColumn("what", "name", {words: true, head: true}), plainColumn("dtype", "dtype", {words: true}),
+    plainColumn("bytes", "bytes"), figureColumn("us", "us"), figureColumn("GFLOP/s", "gflop_per_s"),
+    figureColumn("GB/s", "gb_per_s")
   ];
   return make("details", {}, make("summary", {}, "How the peaks were measured"),
-              scrolling("Peaks of " + board.label, sortableTable(columns, board.peak_rows, () => "").table));
+              tableBox("Peaks of " + board.label, columns, board.peak_rows));
 }
 
 /// The peaks that no row could be held against: a device that lies has one sentence for each.
@@ -105,11 +103,6 @@ function showBoards() {
 
 // ---- tables
 
-/// Wide tables scroll in a box of their own, which the keyboard reaches too.
-function scrolling(title, table) {
-  return make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, table);
-}
-
 /// Orders by a column; what has no value comes last either way, and equals keep their order.
 function sorted(lines, column, descending) {
   const value = (line) => column.value(line);
@@ -141,7 +134,17 @@ const plainColumn = (title, key, more = {}) => ({
   title, value: (line) => line[key], cell: (line) => [line[key]], ...more
 });
 
-/// A table of `columns` {title, value(line), cell(line), words, head}; `draw(lines)` fills it anew.
+/// The figures of a wrong row are seen, but struck out.
+function shownFigure(row, text) {
+  return row.status === "INVALID" && text ? make("s", {}, text) : text;
+}
+
+/// A column of figures, as `text` says them.
+const figureColumn = (title, key, text = figure) => ({
+  title, key, value: (row) => row[key], cell: (row) => shownFigure(row, text(row[key]))
+});
+
+/// A table of `columns` {title, value(line), cell(line), words, head}; `show(lines)` fills it anew.
 function sortableTable(columns, lines, rowClass) {
   const body = make("tbody");
   const head = make("tr");
@@ -174,15 +177,17 @@ function sortableTable(columns, lines, rowClass) {
   };
 }
 
-/// The figures of a wrong row are seen, but struck out.
-function shownFigure(row, text) {
-  return row.status === "INVALID" && text ? make("s", {}, text) : text;
+/// Wide tables scroll in a box of their own, which the keyboard reaches too.
+function scrolling(title, table) {
+  return make("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": title}, table);
 }
+
+const tableBox = (title, columns, lines) => scrolling(title, sortableTable(columns, lines, () => "").table);
 
 function problemCell(row) {
   const small = (text, kind = "") => text ? make("small", {class: kind}, text) : null;
-  const about = [row.variant, ...(row.nodes || [])].filter(Boolean).join(" \u00b7 ");
-  return [row.name, small(about), small((row.marks || []).join("; "), "marks"),
+  const about = [row.variant, ...row.nodes].filter(Boolean).join(" \u00b7 ");
+  return [row.name, small(about), small(row.marks.join("; "), "marks"),
           small(row.status === "OK" ? "" : row.reason, row.status === "INVALID" ? "reason" : "")]
       .filter(has);
 }
@@ -196,9 +201,6 @@ function copyButton(row) {
 
 /// The columns that at least one row has a figure for.
 function columnsOfRows() {
-  const number = (title, key, text = figure) => ({
-    title, value: (row) => row[key], cell: (row) => shownFigure(row, text(row[key])), key
-  });
   const worst = {INVALID: 0, OK: 1, skipped: 2};
   return [
     {title: "Status", words: true, value: (row) => worst[row.status],
@@ -207,11 +209,11 @@ function columnsOfRows() {
     {title: "Board", words: true, value: (row) => boards[row.board].label,
      cell: (row) => boards[row.board].label, only: several},
     plainColumn("dtype", "dtype", {words: true}),
-    number("us", "us"),
+    figureColumn("us", "us"),
     {title: "95 %", value: (row) => row.low, key: "low",
      cell: (row) => shownFigure(row, interval(row.low, row.high))},
-    number("cv", "cv", percent), number("GFLOP/s", "gflop_per_s"), number("GB/s", "gb_per_s"),
-    number("% of peak", "of_peak", percent), number("launches", "launches", (n) => has(n) ? String(n) : ""),
+    figureColumn("cv", "cv", percent), figureColumn("GFLOP/s", "gflop_per_s"), figureColumn("GB/s", "gb_per_s"),
+    figureColumn("% of peak", "of_peak", percent), figureColumn("launches", "launches", (n) => has(n) ? String(n) : ""),
     {title: "predicted us, " + data.predicted_for, value: (row) => row.predicted_low, key: "predicted_low",
      cell: (row) => interval(row.predicted_low, row.predicted_high)},
     {title: "Repeat", class: "repeat", cell: copyButton}
@@ -245,8 +247,7 @@ function showSideBySide() {
     columns.push({title: "second / first", value: times, cell: (line) => figure(times(line))});
   }
   byId("side-by-side").hidden = false;
-  byId("side-by-side").append(scrolling(
-      "Boards side by side", sortableTable(columns, [...lines.values()], () => "").table));
+  byId("side-by-side").append(tableBox("Boards side by side", columns, [...lines.values()]));
 }
 
 // ---- models
@@ -263,9 +264,9 @@ function shareCell(part, whole) {
 function modelColumns(first, more, whole) {
   return [
     plainColumn(first, "name", {words: true, head: true}), ...more,
-    {title: "ms", value: (line) => line.us, cell: (line) => milliseconds(line.us, whole)},
+    figureColumn("ms", "us", (us) => milliseconds(us, whole)),
     {title: "share", value: (line) => line.us, cell: (line) => shareCell(line.us, whole), class: "share"},
-    {title: "floor ms", value: (line) => line.floor_us, cell: (line) => milliseconds(line.floor_us, whole)}
+    figureColumn("floor ms", "floor_us", (us) => milliseconds(us, whole))
   ];
 }
 
@@ -276,7 +277,7 @@ function modelCard(board, model) {
   const title = model.name + (several ? " on " + board.label : "");
   const kind = has(model.floor_us) ? "farthest above their floor" : "that take most";
   const table = (name, columns, lines) => make(
-      "div", {}, make("h4", {}, name), scrolling(title + ", " + name, sortableTable(columns, lines, () => "").table));
+      "div", {}, make("h4", {}, name), tableBox(title + ", " + name, columns, lines));
   return make("article", {class: "board"},
               make("h3", {}, title + ": " + milliseconds(model.us, model.us) + " ms" +
                    (model.left_out > 0 ? ", without " + count(model.left_out, "node") + " not measured" : "")),
@@ -292,7 +293,7 @@ function showModels() {
 
 // ---- filters
 
-const workloadsOf = (row) => (row.nodes || []).map((node) => node.split(": ")[0]);
+const workloadsOf = (row) => row.nodes.map((node) => node.split(": ")[0]);
 
 function fillSelect(form, name, values) {
   const select = form.elements[name];
@@ -305,8 +306,8 @@ function passes(row, form) {
   const field = (name) => form.elements[name].value;
   if (row.status === "INVALID" && form.elements.invalid.checked) return true;
   if (row.status === "skipped" && !form.elements.skipped.checked) return false;
-  const text = [row.name, row.op, row.dtype, row.variant, row.status, row.reason, ...(row.nodes || []),
-                ...(row.marks || []), boards[row.board].label].join(" ").toLowerCase();
+  const text = [row.name, row.op, row.dtype, row.variant, row.status, row.reason, ...row.nodes,
+                ...row.marks, boards[row.board].label].join(" ").toLowerCase();
   return (!field("op") || row.op === field("op")) && (!field("dtype") || row.dtype === field("dtype")) &&
       (!field("board") || row.board === Number(field("board"))) &&
       (!field("workload") || workloadsOf(row).includes(field("workload"))) &&

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -25,17 +26,9 @@ bool all_of(const std::string& text, const std::function<bool(unsigned char)>& h
 }
 
 bool is_hex(const std::string& text) { return all_of(text, ::isxdigit); }
-bool is_number(const std::string& text) { return all_of(text, ::isdigit); }
 /// "0.1.0", "2026-11-26"
 bool is_numbers(const std::string& text) {
   return all_of(text, [](unsigned char c) { return std::isdigit(c) || c == '.' || c == '-'; });
-}
-
-std::vector<std::string> parts_of(const std::string& text, char between) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, between);) parts.push_back(part);
-  return parts;
 }
 
 /// The words that hold, with one blank between; drivers put several there.
@@ -49,24 +42,15 @@ std::string words_that(const std::string& text,
   return kept;
 }
 
-/// What an address, a path, a serial number or an account looks like.
+/// What an address, a path, a serial number or an account looks like. A driver's own version has a
+/// hash in hex too, but dots in it.
 bool tells_who(const std::string& word) {
-  constexpr std::size_t kSerial = 12;  // digits; a driver's own version has a hash in hex, and dots
-  if (word.find_first_of("/\\@~") != word.npos) return true;
-  const std::vector<std::string> dotted = parts_of(word, '.'), colons = parts_of(word, ':'),
-                                 dashes = parts_of(word, '-');
-  const auto all = [](const std::vector<std::string>& parts, bool (*holds)(const std::string&)) {
-    return std::all_of(parts.begin(), parts.end(), holds);
-  };
-  if (dotted.size() == 4 && all(dotted, is_number)) return true;
-  if (colons.size() >= 4) return true;
-  if (dashes.size() == 5 && all(dashes, is_hex)) return true;
-  const auto digits = std::count_if(word.begin(), word.end(), ::isdigit);
-  if (is_hex(word) && word.size() >= kSerial && digits > 0) return true;
-  std::string low;
-  for (const char c : word) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low.find("serial") != low.npos || low.find("user=") != low.npos ||
-         low.find("host=") != low.npos;
+  constexpr std::size_t kLongest = 200;  // no word of a driver is as long
+  static const std::regex looks_like(
+      R"([/\\@~]|(:.*){3}|serial|user=|host=|^\d+(\.\d+){3}$|^[\da-f]+(-[\da-f]+){4}$|)"
+      R"(^(?=.*\d)[\da-f]{12,}$)",
+      std::regex::icase);
+  return word.size() > kLongest || std::regex_search(word, looks_like);
 }
 
 /// A driver's text, less the words that tell of a person or a machine.
@@ -76,12 +60,29 @@ std::string driver_text(const std::string& text) {
   });
 }
 
-/// Words that clam itself writes into rows.
+/// Words that clam itself writes into results, names of its models and their nodes, and of
+/// governors.
 const std::set<std::string>& known_words() {
   static const std::set<std::string> words = [] {
-    std::set<std::string> all = {"f32",     "f16",          "i32",       "OK",
-                                 "INVALID", "launch-bound", "fine",      "not run",
-                                 "skipped", "check failed", "bad input", "device error"};
+    std::set<std::string> all = {
+        // rows
+        "f32", "f16", "i32", "OK", "INVALID", "fine", "not", "run", "skipped", "check", "failed",
+        "bad", "input", "device", "error",
+        // marks
+        "launch-bound", "clock", "moved", "too", "short", "to", "judge", "no", "peak", "compare",
+        "with", "as", "none", "is", "known", "others", "took", "%", "of", "the", "processors",
+        // governors
+        "performance", "powersave", "userspace", "ondemand", "simple_ondemand", "schedutil",
+        "conservative", "dmc_ondemand", "rknpu_ondemand", "interactive",
+        // peaks
+        "fma", "mad", "copy", "read", "write"};
+    for (const char* width : {"", "2", "4", "8", "16"}) {
+      for (const char* type : {"float", "half"}) all.insert(std::string(type) + width);
+    }
+    for (const std::string& workload : workload_names()) {
+      all.insert(workload);
+      for (const Workload::Node& node : read_workload(workload).nodes) all.insert(node.name);
+    }
     for (const Op* op : all_ops()) {
       all.insert(op->name);
       for (const Variant& variant : op->variants) all.insert(variant.name);
@@ -92,6 +93,17 @@ const std::set<std::string>& known_words() {
   return words;
 }
 
+/// "clock moved 5.2 %", "performance, schedutil", "fma float4": known words, and small numbers.
+std::string phrase(const std::string& text) {
+  constexpr std::size_t kSmall = 6;
+  std::string bare = text;
+  std::replace(bare.begin(), bare.end(), ',', ' ');
+  const std::string strange = words_that(bare, [](const std::string& word) {
+    return !known_words().count(word) && !(is_numbers(word) && word.size() <= kSmall);
+  });
+  return strange.empty() ? text : "";
+}
+
 std::string canonical(const std::string& line) {
   try {
     return Problem::parse(line).text();
@@ -100,32 +112,10 @@ std::string canonical(const std::string& line) {
   }
 }
 
-std::string known_word(const std::string& text) { return known_words().count(text) ? text : ""; }
-
-/// "clock moved 5.2 %": words of a mark, and numbers.
-std::string mark(const std::string& text) {
-  static const std::set<std::string> words = {
-      "clock", "moved",   "too",  "short", "to",         "judge",    "launch-bound", "no",
-      "peak",  "compare", "with", "as",    "none",       "is",       "known",        "other",
-      "load",  "%",       "the",  "of",    "processors", "programs", "took"};
-  std::string bare = text;
-  std::replace(bare.begin(), bare.end(), ',', ' ');
-  const auto strange = [](const std::string& word) {
-    return !words.count(word) && !is_numbers(word);
-  };
-  return words_that(bare, strange).empty() ? text : "";
-}
-
-/// "performance, schedutil"
-std::string governor(const std::string& text) {
-  static const std::set<std::string> words = {
-      "performance", "powersave",    "userspace",    "ondemand",       "simple_ondemand",
-      "schedutil",   "conservative", "dmc_ondemand", "rknpu_ondemand", "interactive"};
-  for (const std::string& each : parts_of(text, ',')) {
-    const std::size_t start = each.find_first_not_of(' ');
-    if (start == each.npos || !words.count(each.substr(start))) return "";
-  }
-  return text;
+/// Of a row, or of a peak.
+std::string named(const std::string& text) {
+  const std::string words = phrase(text);
+  return words.empty() ? canonical(text) : words;
 }
 
 std::string unpinned(const std::string& line) {
@@ -142,16 +132,6 @@ std::string condition(const std::string& reason) {
   return reason.substr(0, end) + ": the reason is not shared";
 }
 
-/// "fma float4"
-std::string peak_name(const std::string& text) {
-  static const std::set<std::string> words = {"fma",   "mad", "copy", "read",
-                                              "write", "mul", "add",  "launch"};
-  const std::size_t blank = text.find(' ');
-  const std::string type = blank == text.npos ? "" : text.substr(blank + 1);
-  const bool is_type = type.rfind("float", 0) == 0 || type.rfind("half", 0) == 0;
-  return words.count(text.substr(0, blank)) && is_type && type.size() <= 7 ? text : "";
-}
-
 std::string hash(const std::string& text) {
   constexpr std::size_t kDigits = 16;
   return is_hex(text) && text.size() == kDigits ? text : "";
@@ -163,21 +143,13 @@ std::string day(const std::string& text) { return numbers(text.substr(0, 10)); }
 /// What may stand as a text under a key; what is empty is left out.
 using Rule = std::string (*)(const std::string&);
 const std::map<std::string, Rule>& rules() {
-  static const std::map<std::string, Rule> all = {{"problem", canonical},
-                                                  {"name", canonical},
-                                                  {"row", canonical},
-                                                  {"variant", known_word},
-                                                  {"op", known_word},
-                                                  {"dtype", known_word},
-                                                  {"data_set", known_word},
-                                                  {"outcome", known_word},
-                                                  {"validity", known_word},
-                                                  {"kernel_hash", hash},
-                                                  {"marks", mark},
-                                                  {"reason", condition},
-                                                  {"gpu_governor", governor},
-                                                  {"cpu_governor", governor},
-                                                  {"unpinned", unpinned}};
+  static const std::map<std::string, Rule> all = {
+      {"problem", canonical},   {"name", named},          {"row", canonical},
+      {"variant", phrase},      {"op", phrase},           {"dtype", phrase},
+      {"data_set", phrase},     {"outcome", phrase},      {"validity", phrase},
+      {"kernel_hash", hash},    {"marks", phrase},        {"reason", condition},
+      {"gpu_governor", phrase}, {"cpu_governor", phrase}, {"unpinned", unpinned},
+      {"folded_into", phrase}};
   return all;
 }
 
@@ -192,6 +164,8 @@ const std::set<std::string>& known_keys() {
       "bias", "blind", "cosine", "elements", "fraction_over", "infs", "max_abs", "max_ulp", "nans",
       "pass", "poison", "reference_variance", "rms", "snr_db", "variance", "worst_bound",
       "worst_index", "worst_ratio", "worst_reference", "worst_value",
+      // workloads
+      "nodes", "calls",
       // board
       "before", "after", "gpu_min_mhz", "gpu_max_mhz", "memory_mhz", "gpu_celsius",
       // peaks
@@ -251,8 +225,6 @@ class Sieve {
 
   json keep_text(const std::string& value, const std::string& key, const std::string& path) {
     if (value.empty()) return value;
-    if (path.find("peaks") != path.npos && key == "name")
-      return text(peak_name(value), value, path);
     // What JSON cannot hold as a number.
     if (known_keys().count(key) && (value == "inf" || value == "-inf" || value == "nan"))
       return value;
@@ -280,29 +252,14 @@ json device_of(const json& device, Sieve& sieve) {
   return known;
 }
 
-/// clam's own models with their nodes; of others nothing is said.
-json workloads_of(const json& workloads, Sieve& sieve) {
-  const std::vector<std::string> known = workload_names();
+/// clam's own models; of others nothing is said.
+json own_models(const json& workloads) {
+  const std::vector<std::string> own = workload_names();
   json kept = json::array();
   for (const json& each : workloads) {
-    const std::string name = each.value("name", "");
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      sieve.leave_out("clam.workloads[]");
-      continue;
-    }
-    std::set<std::string> nodes;
-    for (const auto& node : read_workload(name).nodes) nodes.insert(node.name);
-    json own = {{"name", name}, {"nodes", json::array()}};
-    for (const json& node : each.value("nodes", json::array())) {
-      const std::string row = canonical(node.value("row", ""));
-      if (!nodes.count(node.value("name", "")) || row.empty()) {
-        sieve.leave_out("clam.workloads[].nodes[]");
-        continue;
-      }
-      own["nodes"].push_back(
-          {{"name", node["name"]}, {"row", row}, {"calls", node.value("calls", 1)}});
-    }
-    kept.push_back(std::move(own));
+    const bool is_own =
+        each.is_object() && std::find(own.begin(), own.end(), each.value("name", "")) != own.end();
+    if (is_own) kept.push_back(each);
   }
   return kept;
 }
@@ -330,7 +287,7 @@ Submission without_identity(const json& document) {
     } else if (key == "device") {
       kept[key] = device_of(value, sieve);
     } else if (key == "workloads") {
-      kept[key] = workloads_of(value, sieve);
+      kept[key] = own_models(sieve.keep(value, key, path));
     } else if (key == "board" || key == "peaks" || key == "rows" || key == "counters") {
       kept[key] = sieve.keep(value, key, path);
       if (key != "rows") continue;
