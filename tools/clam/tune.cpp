@@ -76,12 +76,6 @@ std::string default_state_folder() {
   return (fs::path(programs).parent_path() / "tune").string();
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("cannot write {}: {}", folder, error.message()));
-}
-
 // A row replaces one with the same key, unless nothing was measured anew.
 auto key_of(const TunedRow& row) {
   return std::tie(row.problem, row.driver, row.driver_version, row.cores);
