@@ -6,6 +6,7 @@
 #include "planted.hpp"
 #include "run_clam.hpp"
 #include "shrink/making.hpp"
+#include "shrink/steps.hpp"
 
 namespace clam::test {
 namespace {
@@ -66,7 +67,7 @@ TEST(shrink, a_case_is_known_by_its_seed_its_group_and_further_options) {
   const std::optional<Making> making = made(start);
   ASSERT_TRUE(making);
   EXPECT_EQ(making->max_work_group, 32);
-  EXPECT_TRUE(making->given.empty() && making->constants.empty());
+  EXPECT_TRUE(making->given.empty());
   EXPECT_EQ(making->more_options.at("softmax.cl"), "-DMORE -w");
   Planted planted(start, Outcome::wrong, [](const Bundle& bundle) {
     return contains(bundle.plan->launches[0].options, " -DMORE");
@@ -104,11 +105,12 @@ TEST(shrink, a_plan_that_is_another_is_none_of_this_clams) {
 TEST(shrink, an_input_of_one_value_is_no_given_one) {
   Bundle start = bundle_of("dense m=20 n=8 k=30 dtype=f32", "dense_plain");
   Making making = *made(start);
-  making.constants["x"] = 0x40400000u;  // 3
+  making.given["x"] = filled(Dtype::f32, {1}, 0x40400000u);  // 3
   const std::optional<Making> again = made(making.bundle(start));
   ASSERT_TRUE(again);
-  EXPECT_TRUE(again->given.empty());
-  EXPECT_EQ(again->constants, making.constants);
+  ASSERT_EQ(again->given.size(), 1u);
+  EXPECT_TRUE(is_constant(again->given.at("x")));
+  EXPECT_EQ(again->given.at("x").bits(0), 0x40400000u);
 }
 
 TEST(shrink, inputs_are_tried_that_the_problem_gives_a_result_for) {

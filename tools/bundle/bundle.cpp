@@ -96,25 +96,6 @@ HostTensor read_part(const std::string& path, const TensorSpec& spec, Dtype dtyp
                                 spec.span(), name(dtype), tensor.size(), name(tensor.dtype())));
 }
 
-void read_tensors(const std::string& folder, Bundle& bundle) {
-  const auto has = [&](const std::string& file) { return fs::exists(path_in(folder, file)); };
-  for (const TensorSpec& spec : bundle.plan->tensors) {
-    const std::string before = spec.name + ".npy";
-    if (spec.role == Role::input || has(before)) {
-      bundle.inputs[spec.name] = read_part(path_in(folder, before), spec, spec.dtype);
-    }
-    if (spec.role == Role::input) continue;
-    const std::string expected = spec.name + ".expected.npy", bound = spec.name + ".bound.npy",
-                      given = spec.name + ".given.npy";
-    if (has(given)) bundle.given[spec.name] = read_part(path_in(folder, given), spec, spec.dtype);
-    if (!has(expected)) continue;
-    const bool exact = !has(bound);
-    const Dtype dtype = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;
-    bundle.expected[spec.name] = read_part(path_in(folder, expected), spec, dtype);
-    if (!exact) bundle.bounds[spec.name] = read_part(path_in(folder, bound), spec, Dtype::f32);
-  }
-}
-
 void read_case(const std::string& folder, Bundle& bundle) {
   const json read = read_json(path_in(folder, "case.json"));
   const int version = read.is_object() ? read.value("clam_bundle", 0) : 0;
@@ -225,14 +206,31 @@ HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span) {
 }
 
 void write_tensors(const std::string& folder, const Bundle& bundle) {
-  for (const auto& [name, tensor] : bundle.inputs)
-    write_npy(path_in(folder, name + ".npy"), tensor);
-  for (const auto& [name, tensor] : bundle.expected)
-    write_npy(path_in(folder, name + ".expected.npy"), tensor);
-  for (const auto& [name, tensor] : bundle.bounds)
-    write_npy(path_in(folder, name + ".bound.npy"), tensor);
-  for (const auto& [name, tensor] : bundle.given)
-    write_npy(path_in(folder, name + ".given.npy"), tensor);
+  const auto write = [&](const TensorFiles& files) {
+    for (const auto& [name, tensor] : bundle.*files.tensors) {
+      write_npy(path_in(folder, name + files.ending), tensor);
+    }
+  };
+  for (const TensorFiles& files : kTensorsRun) write(files);
+  write(kGiven);
+}
+
+void read_tensors(const std::string& folder, Bundle& bundle) {
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    const auto read = [&](const TensorFiles& files, Dtype dtype, bool is_needed = false) {
+      const std::string path = path_in(folder, spec.name + files.ending);
+      if (!is_needed && !fs::exists(path)) return false;
+      (bundle.*files.tensors)[spec.name] = read_part(path, spec, dtype);
+      return true;
+    };
+    const auto& [inputs, expected, bounds] = kTensorsRun;
+    read(inputs, spec.dtype, spec.role == Role::input);
+    if (spec.role == Role::input) continue;
+    read(kGiven, spec.dtype);
+    const bool exact = !fs::exists(path_in(folder, spec.name + bounds.ending));
+    const Dtype stored = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;
+    if (read(expected, stored) && !exact) read(bounds, Dtype::f32);
+  }
 }
 
 void write_case(const std::string& folder, const Bundle& bundle) {

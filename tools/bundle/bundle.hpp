@@ -70,9 +70,9 @@ struct Bundle {
   /// By tensor, as they lie in its buffer: a tensor at strides as all elements of its span. An
   /// output among the inputs holds that before the launches. Without a bound the expected elements
   /// are so bit for bit.
-  std::map<std::string, HostTensor> inputs, expected, bounds;
+  Tensors inputs, expected, bounds;
   /// What the driver gave where it was recorded, if that is kept beside what is expected.
-  std::map<std::string, HostTensor> given;
+  Tensors given;
 
   bool build_only() const { return !plan; }
   /// "wrong", or "not judged" where nobody has said that the result is right.
@@ -103,11 +103,22 @@ void refuse_large(const std::vector<TensorSpec>& tensors);
 HostTensor in_buffer(const TensorSpec& spec, const HostTensor& dense, std::uint32_t gap);
 HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span);
 
+/// Tensors of a bundle, and how the names of their files end. What was given is not run.
+struct TensorFiles {
+  Tensors Bundle::*tensors;
+  const char* ending;
+};
+constexpr TensorFiles kTensorsRun[] = {{&Bundle::inputs, ".npy"},
+                                       {&Bundle::expected, ".expected.npy"},
+                                       {&Bundle::bounds, ".bound.npy"}};
+constexpr TensorFiles kGiven{&Bundle::given, ".given.npy"};
+
 /// Writes what is known before the case is run: kernels, plan.json, options.txt, tensors,
 /// case.json.
 void write_case(const std::string& folder, const Bundle& bundle);
-/// The tensors of a case alone.
+/// The tensors of a case alone, and back; these throw BadArgument where one does not fit the plan.
 void write_tensors(const std::string& folder, const Bundle& bundle);
+void read_tensors(const std::string& folder, Bundle& bundle);
 /// case.json again, once it is known what was seen; README.md, device.txt and replay.c. Throws
 /// BadArgument where the case is too large for a single file.
 void finish_case(const std::string& folder, const Bundle& bundle, bool single_file);

@@ -182,15 +182,6 @@ void judge(const TensorSpec& spec, const HostTensor& out, const Bundle& bundle, 
                              value_text(value), value_text(right), within, wrong, out.size());
 }
 
-Tensors dense_inputs(const Bundle& bundle) {
-  Tensors inputs;
-  for (const TensorSpec& spec : bundle.plan->tensors) {
-    const auto held = bundle.inputs.find(spec.name);
-    if (held != bundle.inputs.end()) inputs[spec.name] = from_buffer(spec, held->second);
-  }
-  return inputs;
-}
-
 Seen run_plan(Runtime& runtime, const Bundle& bundle, Tensors* kept) {
   Trial trial(runtime, *bundle.plan);
   trial.upload(dense_inputs(bundle));
@@ -287,6 +278,15 @@ void set_bound(HostTensor& bounds, std::int64_t i, double bound) {
 
 std::string value_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
+
+Tensors dense_inputs(const Bundle& bundle) {
+  Tensors inputs;
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    const auto held = bundle.inputs.find(spec.name);
+    if (held != bundle.inputs.end()) inputs[spec.name] = from_buffer(spec, held->second);
+  }
+  return inputs;
 }
 
 Seen hold_outputs(const Bundle& bundle, const Tensors& outputs) {

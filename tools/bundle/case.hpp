@@ -17,6 +17,8 @@ void take_plan(const Plan& plan, const KernelFiles& files, Bundle& bundle);
 
 /// The inputs that a plan needs, as they lie in their buffers, and what outputs hold before a run.
 void take_inputs(const Tensors& inputs, Bundle& bundle);
+/// These, dense again.
+Tensors dense_inputs(const Bundle& bundle);
 
 /// What an output must be: `exact` bit for bit, or the values of a reference with their bounds. An
 /// element that has several right values gets a bound that takes them all in.

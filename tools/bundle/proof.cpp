@@ -136,12 +136,9 @@ std::vector<std::string> files_run(const Bundle& bundle, const std::string& fold
   std::vector<std::string> files{"options.txt"};
   for (const auto& [file, text] : bundle.kernels) files.push_back(file);
   if (bundle.plan) files.push_back("plan.json");
-  const auto add = [&](const auto& tensors, const char* ending) {
-    for (const auto& [name, tensor] : tensors) files.push_back(name + ending);
-  };
-  add(bundle.inputs, ".npy");
-  add(bundle.expected, ".expected.npy");
-  add(bundle.bounds, ".bound.npy");
+  for (const auto& [tensors, ending] : kTensorsRun) {
+    for (const auto& [name, tensor] : bundle.*tensors) files.push_back(name + ending);
+  }
   const auto is_gone = [&](const std::string& file) { return !fs::exists(path_in(folder, file)); };
   files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
   std::sort(files.begin(), files.end());

@@ -16,7 +16,6 @@ namespace clam {
 namespace {
 
 constexpr std::ptrdiff_t kMostLines = 400;  // without other files in it
-constexpr std::size_t kMostRows = 1023;     // kMost in replay.c, less the row that ends a table
 
 /// Text as a C string. '?' too, which could begin a trigraph.
 std::string quoted(const std::string& text) {
@@ -181,8 +180,8 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
     rows += fmt::format("    {{{}, lines_{}, 0, 0}},\n", quoted(file), number);
     total += text.size();
   }
-  const auto add = [&](const auto& tensors, const char* ending) {
-    for (const auto& [name, tensor] : tensors) {
+  for (const auto& [tensors, ending] : kTensorsRun) {
+    for (const auto& [name, tensor] : bundle.*tensors) {
       const std::string bytes = read_file(path_in(folder, name + ending));
       total += bytes.size();
       if (total > kMostSingleFile) continue;
@@ -190,10 +189,7 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
       rows += fmt::format("    {{{}, 0, bytes_{}, sizeof bytes_{}}},\n", quoted(name + ending),
                           number, number);
     }
-  };
-  add(bundle.inputs, ".npy");
-  add(bundle.expected, ".expected.npy");
-  add(bundle.bounds, ".bound.npy");
+  }
   if (total > kMostSingleFile) {
     throw BadArgument(fmt::format(
         "--single-file: kernels and tensors are {} KiB, and one file may have {}: take a smaller "
@@ -202,15 +198,6 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
   }
   return tables + "static const struct embedded embedded[] = {\n" + rows +
          "    {0, 0, 0, 0},\n};\n";
-}
-
-void refuse_many(const Bundle& bundle) {
-  if (bundle.build_only()) return;
-  const std::size_t launches = bundle.plan->pack.size() + bundle.plan->launches.size();
-  const std::size_t buffers = bundle.plan->tensors.size() + bundle.plan->buffers.size();
-  if (std::max(launches, buffers) <= kMostRows) return;
-  throw BadArgument(fmt::format("plan: {} launches and {} buffers; a bundle may have {} of each",
-                                launches, buffers, kMostRows));
 }
 
 /// The parts of replay.c that a single file alone needs, kept or left out, and their marks.
@@ -247,7 +234,6 @@ std::string replay_tables(const Bundle& bundle, const std::vector<std::string>& 
 
 std::string replay_source(const Bundle& bundle, const std::string& folder, bool single_file) {
   const std::string begin = "// ---- tables: begin ----\n", end = "// ---- tables: end ----\n";
-  refuse_many(bundle);
   std::string source = with_marked(std::string(embedded_bundle().front().text), single_file);
   const std::size_t start = source.find(begin), stop = source.find(end);
   if (start == source.npos || stop == source.npos) {

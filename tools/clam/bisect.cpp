@@ -124,8 +124,10 @@ int run_bisect(Cli& cli, BisectRequest& request) {
     report["culprit"] = culprit_json(culprit);
     report["next"] = next_command(session, request, culprit);
     if (!request.record_failures.empty()) {  // on the inputs that it had
-      record_failure(cli, request.record_failures,
-                     {culprit.node, culprit.problem, culprit.variant, "", "", culprit.inputs});
+      Failure failure{culprit.node, {}, culprit.inputs};
+      failure.run.words = {culprit.problem};
+      failure.run.variant = culprit.variant;
+      record_failure(cli, request.record_failures, failure);
     }
   } else if (found.code == kFine) {
     cli.out.line(cli.out.green("no node is wrong") + ": each is right, alone and in the chain");

@@ -106,8 +106,19 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
           {}};
 }
 
-int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
+int serve(Cli& cli, const std::function<json()>& answer) {
   try {
+    cli.out.json(answer());
+  } catch (const Unsupported& error) {
+    cli.out.json({{"cannot", error.what()}});
+  } catch (const std::exception& error) {
+    cli.out.json({{"error", error.what()}});
+  }
+  return kFine;
+}
+
+int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
+  return serve(cli, [&]() -> json {
     Bundle bundle = read_bundle(folder);
     if (!wishes.outputs.empty()) bundle.expected.clear();  // whoever asks for outputs compares
     const cl::Device device = select_device(cli.device).device;
@@ -125,11 +136,9 @@ int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes) {
         write_outputs(wishes.outputs, i, nudged_outputs);
       }
     }
-    cli.out.json(run.cannot ? json{{"cannot", *run.cannot}} : json{{"seen", to_json(run.seen)}});
-  } catch (const std::exception& error) {
-    cli.out.json({{"error", error.what()}});
-  }
-  return kFine;
+    if (run.cannot) return {{"cannot", *run.cannot}};
+    return {{"seen", to_json(run.seen)}};
+  });
 }
 
 Plan plan_in_child(const LocalDevice& device, const Problem& problem, const PlanOptions& options,
@@ -148,16 +157,10 @@ Plan plan_in_child(const LocalDevice& device, const Problem& problem, const Plan
 }
 
 int serve_plan(Cli& cli, const Problem& problem, const PlanOptions& options) {
-  try {
+  return serve(cli, [&]() -> json {
     Session session(cli);
-    const Executable executable = session.runtime().prepare(problem, options);
-    cli.out.json({{"plan", to_json(executable.plan())}});
-  } catch (const Unsupported& error) {
-    cli.out.json({{"cannot", error.what()}});
-  } catch (const std::exception& error) {
-    cli.out.json({{"failed", error.what()}});
-  }
-  return kFine;
+    return {{"plan", to_json(session.runtime().prepare(problem, options).plan())}};
+  });
 }
 
 }  // namespace clam::cli

@@ -3,6 +3,7 @@
 // own: what may crash or hang costs that one alone.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,10 @@ struct CaseWishes {
 CaseRun try_case(const std::string& device, const std::string& folder, int limit_s,
                  const CaseWishes& wishes = {});
 
-/// What that process does.
+/// What a process of this program does that another one asks something: it prints the answer, or
+/// {"cannot": why} for what is Unsupported, or {"error": what}.
+int serve(Cli& cli, const std::function<json()>& answer);
+/// What the process of try_case does.
 int serve_case(Cli& cli, const std::string& folder, const CaseWishes& wishes);
 
 /// The plan of a problem as this device takes it, measured and built in another process. Throws

@@ -246,10 +246,10 @@ Judged put_before(const std::vector<Driver>& drivers, const Bundle& bundle,
   if (bundle.build_only()) throw BadArgument(folder + ": it builds a file and runs nothing");
   Judged judged;
   const Tensors given = given_in(bundle);
-  judged.has_recorded = !given.empty() || ended_badly(bundle.seen);
-  if (judged.has_recorded) {
+  if (!given.empty() || ended_badly(bundle.seen)) {
     Answer recorded;
     recorded.device = bundle.device;
+    recorded.is_recorded = true;
     if (ended_badly(bundle.seen)) recorded.seen = bundle.seen;
     if (!given.empty()) recorded.runs = {given};
     judged.answers.push_back(recorded);
@@ -274,14 +274,15 @@ Bundle with_verdict(const Bundle& bundle, const Judged& judged) {
   result.bounds = judged.judgement.bounds;
   result.judged = true;
   result.noted = judged.judgement.basis;
-  if (judged.has_recorded) result.seen = judged.judgement.seen[0];
+  if (judged.answers.front().is_recorded) result.seen = judged.judgement.seen.front();
   return result;
 }
 
 Proof proof_of(const Bundle& bundle, const Judged& judged, const std::string& folder) {
   Proof proof;
-  for (std::size_t i = judged.has_recorded ? 1 : 0; i < judged.answers.size(); ++i) {
+  for (std::size_t i = 0; i < judged.answers.size(); ++i) {
     const Answer& answer = judged.answers[i];
+    if (answer.is_recorded) continue;
     ProofRow row = row_of(answer.device, folder, bundle);
     row.seen = judged.judgement.seen[i];
     row.cannot = answer.cannot;

@@ -46,10 +46,16 @@ Answer ask(const Driver& driver, const std::string& folder, const Bundle& bundle
 
 // ---- a bundle put before several of them ----
 
+/// How a command went with one bundle: for people, and as an exit code.
+struct BundleVerdict {
+  const char* word;
+  ExitCode code;
+  bool operator==(const BundleVerdict& other) const { return word == other.word; }
+};
+
 struct Judged {
-  std::vector<Answer> answers;
+  std::vector<Answer> answers;  ///< first what was given where it was recorded, if that is known
   Judgement judgement;
-  bool has_recorded = false;  ///< the first answer is what was given where it was recorded
 };
 
 /// Told before each driver is asked; what it throws ends the asking.

@@ -14,14 +14,13 @@
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "run_job.hpp"
-#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
-enum class Verdict { right, wrong, differs, undecided, cannot, unreadable };
-constexpr Words<6> kVerdictWords{"right",     "wrong",         "differs",
-                                 "undecided", "nobody to ask", "unreadable"};
+constexpr BundleVerdict kRight{"right", kFine}, kWrong{"wrong", kCheckFailed},
+    kDiffers{"differs", kCheckFailed}, kUndecided{"undecided", kCheckFailed},
+    kCannot{"nobody to ask", kNothingRan}, kUnreadable{"unreadable", kBadUsage};
 
 constexpr const char* kInterrupted = "interrupted; the bundle is as it was";
 
@@ -34,7 +33,7 @@ struct JudgeRequest {
 
 struct Row {
   std::string folder, reason, blame;
-  Verdict verdict = Verdict::unreadable;
+  BundleVerdict verdict = kUnreadable;
   Judged judged;
 };
 
@@ -76,20 +75,20 @@ Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
 
 /// Whether no driver but the recorded one has a result.
 bool is_alone(const Judged& judged) {
-  const auto others = judged.answers.begin() + (judged.has_recorded ? 1 : 0);
-  return std::none_of(others, judged.answers.end(),
-                      [](const Answer& answer) { return answer.has_outputs(); });
+  return std::none_of(judged.answers.begin(), judged.answers.end(), [](const Answer& answer) {
+    return !answer.is_recorded && answer.has_outputs();
+  });
 }
 
-Verdict verdict_of(const Judged& judged) {
-  if (!judged.judgement.decided) return is_alone(judged) ? Verdict::cannot : Verdict::undecided;
+BundleVerdict verdict_of(const Judged& judged) {
+  if (!judged.judgement.decided) return is_alone(judged) ? kCannot : kUndecided;
   bool others = true;
   for (std::size_t i = 0; i < judged.answers.size(); ++i) {
     if (judged.answers[i].cannot || judged.judgement.seen[i].right()) continue;
-    if (i == 0 && judged.has_recorded) return Verdict::wrong;
+    if (judged.answers[i].is_recorded) return kWrong;
     others = false;
   }
-  return others ? Verdict::right : Verdict::differs;
+  return others ? kRight : kDiffers;
 }
 
 /// The bundle with its verdict takes the place of the one that was recorded.
@@ -98,10 +97,9 @@ std::string write_verdict(const std::string& given, const Bundle& bundle, const 
   StagedFolder staged(folder, true);
   fs::copy(folder, staged.path(), fs::copy_options::recursive);
   const Bundle result = with_verdict(bundle, judged);
-  for (const TensorSpec& spec : result.plan->tensors) {  // those of an earlier verdict
-    for (const char* ending : {".expected.npy", ".bound.npy"}) {
-      fs::remove(fs::path(staged.path()) / (spec.name + ending));
-    }
+  for (const auto& [tensors, ending] : kTensorsRun) {  // those of an earlier verdict
+    for (const auto& [name, tensor] : bundle.*tensors)
+      fs::remove(path_in(staged.path(), name + ending));
   }
   const bool in_one = is_single_file(folder);
   write_case(staged.path(), result);
@@ -130,18 +128,18 @@ Row judge_folder(Cli& cli, const JudgeRequest& request, const std::vector<Driver
     if (Interruption::came()) throw BadArgument(kInterrupted);
     if (row.judged.judgement.decided) row.blame = write_verdict(folder, bundle, row.judged);
   } catch (const BadArgument& error) {
-    row.verdict = Verdict::unreadable;
+    row.verdict = kUnreadable;
     row.reason = error.what();
   }
   return row;
 }
 
 /// "the recorded one", or the device.
-std::string name_of(const Judged& judged, std::size_t i) {
-  const DeviceInfo& device = judged.answers[i].device;
+std::string name_of(const Answer& answer) {
+  const DeviceInfo& device = answer.device;
   const std::string name =
       device.platform.empty() ? device.name : device.name + " (" + device.platform + ")";
-  return i == 0 && judged.has_recorded ? "where it was recorded, " + name : name;
+  return answer.is_recorded ? "where it was recorded, " + name : name;
 }
 
 /// Where nothing is decided, nobody is right: the first is what the others are held against.
@@ -152,18 +150,18 @@ std::string seen_text(const Row& row, std::size_t i) {
 }
 
 void print(Output& out, const Row& row) {
-  const bool good = row.verdict == Verdict::right;
+  const bool good = row.verdict == kRight;
   if (out.quiet() && good) return;
-  const std::string word = fmt::format("{:<13}", word_of(kVerdictWords, row.verdict));
-  const bool yellow = row.verdict == Verdict::undecided || row.verdict == Verdict::cannot;
-  const bool says_why = yellow || row.verdict == Verdict::unreadable;
+  const std::string word = fmt::format("{:<13}", row.verdict.word);
+  const bool yellow = row.verdict == kUndecided || row.verdict == kCannot;
+  const bool says_why = yellow || row.verdict == kUnreadable;
   out.line(fmt::format("{}  {}{}", out.marked(word, good, !yellow), row.folder,
                        says_why ? ": " + row.reason : ""));
   if (good) return;
   for (std::size_t i = 0; i < row.judged.answers.size(); ++i) {
     const Answer& answer = row.judged.answers[i];
     const std::string came = answer.cannot ? "cannot run: " + *answer.cannot : seen_text(row, i);
-    out.line(fmt::format("  {}: {}", name_of(row.judged, i), came));
+    out.line(fmt::format("  {}: {}", name_of(answer), came));
     if (!answer.report.empty()) out.line("    reports: " + answer.report[0]);
   }
   if (!row.blame.empty()) out.line("  " + row.blame);
@@ -176,7 +174,7 @@ json row_json(const Row& row) {
     json driver{{"device", answer.device.name},
                 {"platform", answer.device.platform},
                 {"driver_version", answer.device.driver_version},
-                {"recorded", i == 0 && row.judged.has_recorded},
+                {"recorded", answer.is_recorded},
                 {"reports", answer.report},
                 {"cannot", nullptr},
                 {"seen", nullptr}};
@@ -185,16 +183,10 @@ json row_json(const Row& row) {
     drivers.push_back(driver);
   }
   return {{"bundle", row.folder},
-          {"verdict", word_of(kVerdictWords, row.verdict)},
+          {"verdict", row.verdict.word},
           {"reason", row.reason},
           {"blame", row.blame},
           {"drivers", drivers}};
-}
-
-int code_of(Verdict verdict) {
-  if (verdict == Verdict::unreadable) return kBadUsage;
-  if (verdict == Verdict::cannot) return kNothingRan;
-  return verdict == Verdict::right ? kFine : kCheckFailed;
 }
 
 int run_judge(Cli& cli, const JudgeRequest& request) {
@@ -218,7 +210,7 @@ int run_judge(Cli& cli, const JudgeRequest& request) {
     const Row row = judge_folder(cli, request, drivers, folder, which);
     print(cli.out, row);
     results.push_back(row_json(row));
-    code = code_of_all(code, code_of(row.verdict));
+    code = code_of_all(code, row.verdict.code);
   }
   cli.out.report("clam_judge", {{"results", results}});
   return code;

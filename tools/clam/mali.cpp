@@ -269,8 +269,7 @@ class OneGpu {
 /// DIR/GPU/KERNEL-HASH.txt, each with the options that it was compiled with in its first line.
 void write_listings(const std::string& dir, const MaliReport& report) {
   const fs::path folder = fs::path(dir) / report.gpu->key;
-  std::error_code error;
-  fs::create_directories(folder, error);
+  make_folder(folder.string());
   for (const mali::KernelCode& code : report.kernels) {
     if (code.status != mali::KernelCode::Status::compiled) continue;
     const std::string name =

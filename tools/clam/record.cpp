@@ -239,42 +239,36 @@ int run_record(Cli& cli, const RecordRequest& request) {
 }
 
 /// A plan that is another device's goes in as a file, like that of any runtime.
-void take_plan_of(const Failure& failure, const ScratchFolder& scratch, RecordRequest& wanted) {
-  const Problem problem = Problem::parse(failure.problem);
-  Plan plan = make_plan(problem, *failure.planned_for,
-                        {failure.variant, 0, failure.tile, Tuned::from_environment()});
+void take_plan_of(const Failure& failure, const Problem& problem, const ScratchFolder& scratch,
+                  RunRequest& run) {
+  PlanOptions options = run.options();
+  options.tuned = Tuned::from_environment();
+  Plan plan = make_plan(problem, *failure.planned_for, options);
   plan.variant += ", planned for " + failure.planned_as;
-  wanted.run.plan_file = scratch.file("plan.json");
-  write_file(wanted.run.plan_file, to_json(plan).dump());
-  if (failure.inputs.empty() && wanted.run.fill.empty()) {
-    wanted.run.fill = proof_of(problem).data_sets.front().name;
-  }
+  if (failure.inputs.empty() && run.fill.empty()) run.fill = proof_of(problem).data_sets[0].name;
+  run.words.clear(), run.variant.clear(), run.tile.clear();
+  run.plan_file = scratch.file("plan.json");
+  write_file(run.plan_file, to_json(plan).dump());
 }
 
 RecordRequest request_of(const Failure& failure, const std::string& folder,
                          const ScratchFolder& scratch) {
+  const RunRequest& run = failure.run;
+  const Problem problem = Problem::parse(run.words[0]);
+  const std::string what = fmt::format("{}\n{}\n{}\n{}", run.words[0], run.variant + run.tile,
+                                       run.fill + failure.name, failure.planned_as);
   RecordRequest wanted;
-  wanted.run.fill = failure.data_set;
-  wanted.run.seed = failure.seed;
+  wanted.run = run;
   wanted.limit_s = failure.limit_s;
   wanted.force = true;
+  wanted.target =
+      fmt::format("{}/{}-{}", folder, problem.schema().name, hash_text(what).substr(0, 12));
   for (const auto& [name, tensor] : failure.inputs) {
     const std::string file = scratch.file(name + ".npy");
     write_npy(file, tensor);
     wanted.run.in.push_back(fmt::format("{}={}", name, file));
   }
-  if (failure.planned_for) {
-    take_plan_of(failure, scratch, wanted);
-  } else {
-    wanted.run.words = {failure.problem};
-    wanted.run.variant = failure.variant;
-    wanted.run.tile = failure.tile;
-  }
-  const std::string what =
-      fmt::format("{}\n{}\n{}\n{}", failure.problem, failure.variant + failure.tile,
-                  failure.data_set + failure.name, failure.planned_as);
-  wanted.target = fmt::format("{}/{}-{}", folder, Problem::parse(failure.problem).schema().name,
-                              hash_text(what).substr(0, 12));
+  if (failure.planned_for) take_plan_of(failure, problem, scratch, wanted.run);
   return wanted;
 }
 
@@ -345,7 +339,8 @@ void record_failure(Cli& cli, const std::string& folder, const Failure& failure)
     cli.out.line(fmt::format("recorded in {}: {}", wanted.target, seen.text()));
   } catch (const Error& error) {
     cli.out.note(fmt::format("{} is not recorded: {}",
-                             failure.name.empty() ? failure.problem : failure.name, error.what()));
+                             failure.name.empty() ? failure.run.words[0] : failure.name,
+                             error.what()));
   }
 }
 

@@ -36,12 +36,9 @@ Bundle record_bundle(Cli& cli, Bundle bundle, const LocalDevice& device, const s
 
 /// One problem that came out wrong.
 struct Failure {
-  std::string name;     ///< of the node, or empty: it stands alone
-  std::string problem;  ///< its line
-  std::string variant, tile = {};
-  std::string data_set;  ///< empty: all are tried, or `inputs` are given
-  Tensors inputs;        ///< what a node had; empty: those of the data set
-  std::uint64_t seed = 1;
+  std::string name;  ///< of the node, or empty: it stands alone
+  RunRequest run;    ///< its problem in one word; without data set all are tried, or `inputs` given
+  Tensors inputs;    ///< what a node had; empty: those of the data set
   int limit_s = 60;
   /// The plan of this device is recorded and run here; null: that of the one here.
   const DeviceInfo* planned_for = nullptr;

@@ -9,13 +9,14 @@
 #include "clam/error.hpp"
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
-#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
 
-constexpr Words<7> kVerdictWords{"fixed",     "still right",     "still fails", "fails differently",
-                                 "fails now", "cannot run here", "unreadable"};
+constexpr BundleVerdict kFixed{"fixed", kFine}, kStillRight{"still right", kFine},
+    kStillFails{"still fails", kCheckFailed}, kFailsDifferently{"fails differently", kCheckFailed},
+    kFailsNow{"fails now", kCheckFailed}, kCannot{"cannot run here", kNothingRan},
+    kUnreadable{"unreadable", kBadUsage};
 
 struct ReplayRequest {
   std::vector<std::string> folders;
@@ -26,31 +27,14 @@ struct ReplayRequest {
   CaseWishes wishes;  ///< of that process
 };
 
-/// How a bundle went.
-enum class Verdict {
-  fixed,
-  still_right,
-  still_fails,
-  fails_differently,
-  fails_now,
-  cannot,
-  unreadable,
-};
-
 struct Row {
   std::string folder, problem, reason;
   std::string proof;       ///< the verdict, where this run was added to it
   std::string not_proved;  ///< why it could not be written down
-  Verdict verdict = Verdict::cannot;
+  BundleVerdict verdict = kCannot;
   Seen recorded, seen;                       ///< seen: of the first run that went wrong, if any did
   int runs = 0, wrong = 0, first_wrong = 0;  ///< first_wrong: from 1
 };
-
-const char* word(Verdict verdict) { return word_of(kVerdictWords, verdict); }
-
-bool is_good(Verdict verdict) {
-  return verdict == Verdict::fixed || verdict == Verdict::still_right;
-}
 
 /// The device that bundles are run on; none: why not.
 struct Here {
@@ -58,10 +42,10 @@ struct Here {
   std::string none;
 };
 
-Verdict verdict_of(const Row& row, bool same) {
-  if (row.recorded.right()) return row.wrong ? Verdict::fails_now : Verdict::still_right;
-  if (row.wrong == 0) return Verdict::fixed;
-  return same ? Verdict::still_fails : Verdict::fails_differently;
+BundleVerdict verdict_of(const Row& row, bool same) {
+  if (row.recorded.right()) return row.wrong ? kFailsNow : kStillRight;
+  if (row.wrong == 0) return kFixed;
+  return same ? kStillFails : kFailsDifferently;
 }
 
 /// Where a run of several is.
@@ -90,10 +74,10 @@ void run_row(const ReplayRequest& request, const std::string& device, const Bund
   }
   row.verdict = verdict_of(row, same);
   row.reason = row.wrong ? row.seen.text() : "";
-  if (row.verdict == Verdict::fails_differently) {
+  if (row.verdict == kFailsDifferently) {
     row.reason += fmt::format(" (recorded: {})", row.recorded.text());
   }
-  if (row.verdict == Verdict::fixed) row.reason = "was " + row.recorded.text();
+  if (row.verdict == kFixed) row.reason = "was " + row.recorded.text();
   if (times > 1) {
     row.reason +=
         fmt::format("{}{} of {} runs wrong", row.reason.empty() ? "" : "; ", row.wrong, row.runs);
@@ -137,18 +121,18 @@ Row replay(const ReplayRequest& request, const std::string& folder, const Here& 
       }
     }
   } catch (const BadArgument& error) {
-    row.verdict = Verdict::unreadable;
+    row.verdict = kUnreadable;
     row.reason = error.what();
   }
   return row;
 }
 
 void print(Output& out, const Row& row) {
-  if (out.quiet() && is_good(row.verdict) && row.not_proved.empty()) return;
-  const std::string verdict = fmt::format("{:<17}", word(row.verdict));
-  const bool bad = row.verdict != Verdict::cannot;
-  out.line(fmt::format("{}  {}{}{}", out.marked(verdict, is_good(row.verdict), bad), row.folder,
-                       row.reason.empty() ? "" : ": ", row.reason));
+  const bool is_good = row.verdict.code == kFine;
+  if (out.quiet() && is_good && row.not_proved.empty()) return;
+  const std::string verdict = fmt::format("{:<17}", row.verdict.word);
+  out.line(fmt::format("{}  {}{}{}", out.marked(verdict, is_good, !(row.verdict == kCannot)),
+                       row.folder, row.reason.empty() ? "" : ": ", row.reason));
   if (!row.proof.empty()) out.line("  " + row.proof);
   if (!row.not_proved.empty()) out.note("this is not in its proof: " + row.not_proved);
 }
@@ -156,7 +140,7 @@ void print(Output& out, const Row& row) {
 json row_json(const Row& row) {
   json written{{"bundle", row.folder},
                {"problem", row.problem},
-               {"verdict", word(row.verdict)},
+               {"verdict", row.verdict.word},
                {"reason", row.reason},
                {"runs", row.runs},
                {"wrong", row.wrong},
@@ -165,12 +149,6 @@ json row_json(const Row& row) {
   if (row.not_proved.empty() && !row.proof.empty()) written["proof"] = row.proof;
   if (row.runs > 0) written["seen"] = to_json(row.seen);
   return written;
-}
-
-int code_of(Verdict verdict) {
-  if (verdict == Verdict::unreadable) return kBadUsage;
-  if (verdict == Verdict::cannot) return kNothingRan;
-  return is_good(verdict) ? kFine : kCheckFailed;
 }
 
 int run_replay(Cli& cli, const ReplayRequest& request) {
@@ -195,7 +173,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
     });
     print(cli.out, row);
     report["results"].push_back(row_json(row));
-    code = code_of_all(code, code_of(row.verdict));
+    code = code_of_all(code, row.verdict.code);
   }
   cli.out.report("clam_replay", report);
   return code;

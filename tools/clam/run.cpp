@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -62,30 +61,26 @@ void add_rows(const BoxRows& rows, std::int64_t count, BoxPicture& picture) {
   }
 }
 
-std::string_view bits(const HostTensor& tensor, std::int64_t row) {
-  const std::int64_t bytes = tensor.shape().back() * size_of(tensor.dtype());
-  return {reinterpret_cast<const char*>(tensor.data() + row * bytes),
-          static_cast<std::size_t>(bytes)};
+/// So many elements from a place on.
+std::string_view bits(const HostTensor& tensor, std::int64_t first, std::int64_t count) {
+  const std::int64_t size = size_of(tensor.dtype());
+  return {reinterpret_cast<const char*>(tensor.data() + first * size),
+          static_cast<std::size_t>(count * size)};
 }
 
 /// Which rows of nms' data the device kept: by the rows of its output, which are copies, or by the
 /// indices there.
-std::vector<char> kept_rows(const RunJob& job, const Tensors& outputs, std::int64_t n) {
-  std::vector<char> kept(static_cast<std::size_t>(n));
-  if (job.problem->flag("return_indices")) {
-    std::set<double> indices;
-    for (std::int64_t i = 0; i < first_count(outputs.at("box_count"), n); ++i) {
-      indices.insert(outputs.at("box_indices").get(i));
-    }
-    for (std::int64_t row = 0; row < n; ++row) {
-      kept[static_cast<std::size_t>(row)] = indices.count(job.inputs.at("indices").get(row)) > 0;
-    }
-    return kept;
-  }
+std::vector<char> kept_rows(const RunJob& job, const Tensors& outputs, const BoxRows& data) {
+  const bool by_index = job.problem->flag("return_indices");
+  const HostTensor& own = job.inputs.at(by_index ? "indices" : "data");
+  const HostTensor& out = outputs.at(by_index ? "box_indices" : "out");
+  const std::int64_t width = by_index ? 1 : data.e();
+  const std::int64_t rows = by_index ? first_count(outputs.at("box_count"), data.n()) : data.n();
   std::unordered_map<std::string_view, int> copies;
-  for (std::int64_t row = 0; row < n; ++row) ++copies[bits(outputs.at("out"), row)];
-  for (std::int64_t row = 0; row < n; ++row) {
-    kept[static_cast<std::size_t>(row)] = copies[bits(job.inputs.at("data"), row)]-- > 0;
+  for (std::int64_t row = 0; row < rows; ++row) ++copies[bits(out, row * width, width)];
+  std::vector<char> kept;
+  for (std::int64_t row = 0; row < data.n(); ++row) {
+    kept.push_back(copies[bits(own, row * width, width)]-- > 0);
   }
   return kept;
 }
@@ -93,7 +88,7 @@ std::vector<char> kept_rows(const RunJob& job, const Tensors& outputs, std::int6
 void add_nms(const RunJob& job, const Tensors& outputs, const BoxRows& data, BoxPicture& picture) {
   const Problem& p = *job.problem;
   const std::int64_t n = data.n();
-  const std::vector<char> kept = kept_rows(job, outputs, n);
+  const std::vector<char> kept = kept_rows(job, outputs, data);
   const bool indices = p.flag("return_indices");
   const double least = static_cast<double>(p.number("score_min"));
   for (std::int64_t row = 0; row < first_count(job.inputs.at("count"), n); ++row) {

@@ -139,6 +139,10 @@ class Runner {
     bundle.seen.reason = anonymous(bundle.seen.reason);
   }
 
+  /// Of the time to search; 0 once it is to end.
+  std::chrono::milliseconds left() {
+    return std::chrono::milliseconds(over() ? 0 : static_cast<std::int64_t>(1000 * left_s()));
+  }
   int runs() const { return runs_; }
   /// Whether it ended before it was done.
   bool was_over() const { return was_over_; }
@@ -335,7 +339,7 @@ void search(Cli& cli, Shrinking& shrinking, Runner& runner, const Judges& judges
                         : judges.sees_reads() ? Oracle::checked_drivers
                                               : Oracle::drivers;
   if (!judges.why_none().empty() && judges.empty()) shrinking.note(judges.why_none());
-  shrink(shrinking, oracle, expect_apart([&] { return runner.over(); }));
+  shrink(shrinking, oracle, expect_apart([&] { return runner.left(); }));
   small = shrinking.smallest();
   small.shrunk = shrunk_of(from, shrinking, !runner.was_over());
   cli.out.progress("writing the smallest");

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "check/npy.hpp"
 #include "check/op_proof.hpp"
 #include "clam/error.hpp"
-#include "process/process.hpp"
+#include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 
@@ -23,9 +21,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_ex
 namespace clam::cli {
 namespace {
 
-// ---- judges ----
-
 constexpr int kNudgesOfJudges = 1;
+constexpr const char* kQuestion = "question.json";  // beside the case, to the reference
 
 /// Whether all that is right is a number where it was before: what nobody wrote often is none.
 bool is_finite(const Tensors& expected) {
@@ -42,54 +39,6 @@ void ask_for_no_optimisation(Bundle& bundle) {
   for (Launch* launch : launches_of(*bundle.plan)) {
     launch->options += launch->options.empty() ? "-cl-opt-disable" : " -cl-opt-disable";
   }
-}
-
-// ---- a reference apart ----
-
-constexpr const char* kQuestion = "question.json";
-
-void ask(const std::string& folder, const Problem& problem, const Tensors& inputs,
-         const ReferenceOptions& options, const Bundle& bundle) {
-  const json question{
-      {"problem", problem.text()}, {"options", options}, {"plan", to_json(*bundle.plan)}};
-  write_file(path_in(folder, kQuestion), question.dump());
-  for (const auto& [name, tensor] : inputs) write_npy(path_in(folder, name + ".npy"), tensor);
-}
-
-/// What it printed, once it has ended; whether it did before the search was over.
-bool await_end(Process& process, const std::function<bool()>& over, std::string& said) {
-  constexpr std::chrono::milliseconds kPause(50);
-  for (std::string line;;) {
-    process.wait_for_output(kPause);
-    const Process::Read read = process.read_line(line, std::chrono::milliseconds(0));
-    if (read == Process::Read::end) return true;
-    if (over()) return false;
-    if (read == Process::Read::line) said += line + "\n";
-  }
-}
-
-void take_answer(const std::string& folder, Bundle& bundle) {
-  bundle.expected.clear();
-  bundle.bounds.clear();
-  for (const TensorSpec& spec : bundle.plan->tensors) {
-    const std::string expected = path_in(folder, spec.name + ".expected.npy"),
-                      bound = path_in(folder, spec.name + ".bound.npy");
-    if (fs::exists(expected)) bundle.expected[spec.name] = read_npy(expected);
-    if (fs::exists(bound)) bundle.bounds[spec.name] = read_npy(bound);
-  }
-}
-
-Bundle answer(const std::string& folder) {
-  const json question = json::parse(read_file(path_in(folder, kQuestion)));
-  const Problem problem = Problem::parse(question.at("problem").get<std::string>());
-  Tensors inputs;
-  for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.role == Role::input) inputs[spec.name] = read_npy(path_in(folder, spec.name + ".npy"));
-  }
-  Bundle bundle;
-  bundle.plan = plan_from_json(question.at("plan"));
-  expect_here(problem, inputs, question.at("options").get<ReferenceOptions>(), bundle);
-  return bundle;
 }
 
 }  // namespace
@@ -170,37 +119,38 @@ bool Judges::is_steady(int limit_s, const Bundle& bundle, std::vector<Answer> an
 
 // ---- a reference apart ----
 
-Expecting expect_apart(std::function<bool()> over) {
-  return [over = std::move(over)](const Problem& problem, const Tensors& inputs,
+Expecting expect_apart(std::function<std::chrono::milliseconds()> left) {
+  return [left = std::move(left)](const Problem& problem, const Tensors& /*inputs*/,
                                   const ReferenceOptions& options, Bundle& bundle) {
     const ScratchFolder folder;
-    ask(folder.path(), problem, inputs, options, bundle);
-    Process process(child_words("", {"shrink", folder.path(), "--reference-only"}), {},
-                    Process::Errors::own);
-    std::string said;
-    if (!await_end(process, over, said)) {
+    bundle.expected.clear();
+    bundle.bounds.clear();
+    write_case(folder.path(), bundle);
+    write_file(folder.file(kQuestion),
+               json{{"problem", problem.text()}, {"options", options}}.dump());
+    const Fate fate =
+        run_isolated(child_words("", {"shrink", folder.path(), "--reference-only"}), left());
+    if (left() <= std::chrono::milliseconds(0)) {
       throw Unsupported("its reference takes longer than there is time");
     }
-    const int code = process.wait();
-    const json answered = json::parse(said, nullptr, false);
-    if (!answered.is_object()) {
-      throw Unsupported("its reference gave nothing, and ended with " + std::to_string(code));
+    const json answer = fate.answer();
+    if (answer.is_null()) {
+      throw Unsupported("its reference gave nothing, and ended with " + std::to_string(fate.code));
     }
-    if (answered.contains("refused")) {
-      throw BadArgument(answered.at("refused").get<std::string>());
-    }
-    take_answer(folder.path(), bundle);
+    if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
+    read_tensors(folder.path(), bundle);
   };
 }
 
 int serve_reference(Cli& cli, const std::string& folder) {
-  try {
-    write_tensors(folder, answer(folder));
-    cli.out.json(json::object());
-  } catch (const std::exception& error) {
-    cli.out.json({{"refused", error.what()}});
-  }
-  return kFine;
+  return serve(cli, [&] {
+    const json question = json::parse(read_file(path_in(folder, kQuestion)));
+    Bundle bundle = read_bundle(folder);
+    expect_here(Problem::parse(question.at("problem").get<std::string>()), dense_inputs(bundle),
+                question.at("options").get<ReferenceOptions>(), bundle);
+    write_tensors(folder, bundle);
+    return json::object();
+  });
 }
 
 }  // namespace clam::cli

@@ -3,6 +3,7 @@
 // the reference in a process of its own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -43,8 +44,8 @@ class Judges {
 };
 
 /// A reference may take minutes: as expect_here in another process of this program, which is ended
-/// once `over` holds.
-Expecting expect_apart(std::function<bool()> over);
+/// once no time is `left`.
+Expecting expect_apart(std::function<std::chrono::milliseconds()> left);
 
 /// What that process does with the question in `folder`.
 int serve_reference(Cli& cli, const std::string& folder);

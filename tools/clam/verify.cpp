@@ -200,17 +200,17 @@ std::string failed_set(const VerifyRequest& request, const VerifyRow& row) {
 void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<VerifyRow>& rows,
                      const GraphCheck* graph, const DeviceInfo* planned_for) {
   Failure common;
-  common.seed = request.seed;
+  common.run.seed = request.seed;
   common.limit_s = request.limit_s;
   common.planned_for = planned_for;
   if (planned_for) common.planned_as = fmt::format("Mali-{}", gpu_named(request.gpu).model);
   for (const VerifyRow& row : rows) {
     if (row.status != Status::fail && row.status != Status::error) continue;
     Failure failure = common;
-    failure.problem = row.text;
-    failure.variant = row.variant;
-    failure.tile = request.tile;
-    failure.data_set = failed_set(request, row);
+    failure.run.words = {row.text};
+    failure.run.variant = row.variant;
+    failure.run.tile = request.tile;
+    failure.run.fill = failed_set(request, row);
     record_failure(cli, request.record_failures, failure);
   }
   const GraphRun* run = graph ? graph->result() : nullptr;
@@ -219,8 +219,8 @@ void record_failures(Cli& cli, const VerifyRequest& request, const std::vector<V
     if (verdict.status != Status::fail || !verdict.result) continue;  // nor all nodes together
     Failure failure = common;
     failure.name = verdict.node;
-    failure.problem = verdict.problem;
-    failure.variant = verdict.result->variant;
+    failure.run.words = {verdict.problem};
+    failure.run.variant = verdict.result->variant;
     failure.inputs = inputs_of(graph->graph(), graph->graph().node(verdict.node),
                                run->chained ? run->device : run->reference);
     record_failure(cli, request.record_failures, failure);

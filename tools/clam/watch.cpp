@@ -72,8 +72,8 @@ std::string difference(const Judged& judged) {
 
 /// Why no second driver has a result.
 std::string why(const Judged& judged) {
-  for (std::size_t i = judged.has_recorded ? 1 : 0; i < judged.answers.size(); ++i) {
-    const Answer& answer = judged.answers[i];
+  for (const Answer& answer : judged.answers) {
+    if (answer.is_recorded) continue;
     if (answer.has_outputs()) return "the second driver is the same as the first";
     return answer.device.name + ": " + (answer.cannot ? *answer.cannot : answer.seen.text());
   }
@@ -97,15 +97,10 @@ class Recordings {
   /// To be called again and again while the program runs. A launch that has not ended for long is
   /// written: whoever then ends this program has its bundle.
   void look() {
-    std::error_code error;
-    const auto changed = fs::last_write_time(raw_, error);
+    constexpr std::chrono::milliseconds kPause(200);  // of a large folder each look takes time
     const auto now = std::chrono::steady_clock::now();
-    if (changed != changed_) changed_at_ = now;
-    changed_ = changed;
-    // A change may come within the tick of the last one. In a large folder the rest is skipped.
-    const bool is_settled = now - changed_at_ > std::chrono::seconds(1);
-    const bool is_waiting = !in_flight_.empty() && hung_ != in_flight_;
-    if (is_settled && !is_waiting && !request_.check) return;
+    if (!request_.check && now - looked_at_ < kPause) return;
+    looked_at_ = now;
     each_recorded([this](const watch::Recorded& each) { look_at(each); });
   }
 
@@ -196,8 +191,7 @@ class Recordings {
     const auto is_second = [&](const Answer& answer) {
       return answer.has_outputs() && !same_driver(answer.device, bundle.device);
     };
-    const auto others = judged.answers.begin() + (judged.has_recorded ? 1 : 0);
-    if (std::none_of(others, judged.answers.end(), is_second)) {
+    if (std::none_of(judged.answers.begin(), judged.answers.end(), is_second)) {
       ++unchecked_;
       return cli_.out.note(
           fmt::format("kernel {} is not checked: {}", bundle.variant, why(judged)));
@@ -258,8 +252,7 @@ class Recordings {
   Cli& cli_;
   const WatchRequest& request_;
   std::string raw_;
-  fs::file_time_type changed_{};
-  std::chrono::steady_clock::time_point changed_at_{};
+  std::chrono::steady_clock::time_point looked_at_{};
   std::vector<DeviceInfo> devices_;
   std::vector<Written> written_;
   int checked_ = 0, unchecked_ = 0, differ_ = 0;
@@ -365,9 +358,7 @@ void make_target(const std::string& target) {
   if (fs::exists(target) && !fs::is_empty(target, error)) {
     throw BadArgument(target + " is there already: name a new folder with -o, or remove it");
   }
-  if (!fs::create_directories(target, error) && error) {
-    throw IoError(fmt::format("the folder {} cannot be made: {}", target, error.message()));
-  }
+  make_folder(target);
 }
 
 void refuse_bad_pattern(const std::string& pattern) {

@@ -17,6 +17,7 @@ struct Answer {
   Seen seen;                  ///< how it ended; not right: a crash, an error, a write outside
   std::vector<Tensors> runs;  ///< its outputs, dense: of the case, then with inputs nudged
   bool is_simulator = false;
+  bool is_recorded = false;         ///< of where the case was recorded: nobody was asked
   std::vector<std::string> report;  ///< what the simulator reports of the kernel
 
   bool has_outputs() const { return !cannot && seen.right() && !runs.empty() && !runs[0].empty(); }

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "check/clock.hpp"
 #include "clam/error.hpp"
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr std::chrono::seconds kGrace(1);
+constexpr std::chrono::milliseconds kPause(5);  // by no Clock, which may stand still meanwhile
 
 bool is_program(const std::string& path) {
   std::error_code error;
@@ -87,10 +88,11 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     // What never stops printing has always a line to read.
     const bool is_over = left < -kGrace;
-    const Process::Read read =
-        is_over ? Process::Read::nothing
-                : process.read_line(line, std::clamp(left, {}, std::chrono::milliseconds(500)));
-    if (read == Process::Read::nothing && left.count() > 0 && !Interruption::came()) continue;
+    const Process::Read read = is_over ? Process::Read::nothing : process.read_line(line, {});
+    if (read == Process::Read::nothing && left.count() > 0 && !Interruption::came()) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
     if (read == Process::Read::line) {
       if (fate.out.size() < kMostOutput) fate.out += line + "\n";
       continue;

@@ -147,11 +147,6 @@ bool Process::await_output(std::chrono::milliseconds patience) {
   }
 }
 
-void Process::wait_for_output(std::chrono::milliseconds time) {
-  pollfd waited{stream_, POLLIN, 0};
-  ::poll(&waited, 1, static_cast<int>(time.count()));
-}
-
 Process::Read Process::read_line(std::string& line, std::chrono::milliseconds patience) {
   // Of a line that does not end there is always more to read.
   constexpr std::chrono::seconds kGrace(1);

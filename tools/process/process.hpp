@@ -30,9 +30,6 @@ class Process {
   /// The next line, without its end, or as much of it as kMostLine; `end` when there is no more;
   /// `nothing` when none came within `patience`.
   Read read_line(std::string& line, std::chrono::milliseconds patience);
-  /// Waits for output, at most so long: for those who look at something else in between. It is the
-  /// machine's own time, where patience is that of Clock.
-  void wait_for_output(std::chrono::milliseconds time);
   /// The exit code, or 128 + the signal that ended it. It is given five seconds, then ended; one
   /// that does not end for five more is given up, as if it had been.
   int wait();

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "making.hpp"
 #include "search.hpp"
@@ -24,19 +23,17 @@ std::uint32_t bits_of(Dtype dtype, double value) {
 }
 
 std::string source_text(const Making& making, const TensorSpec& spec) {
-  const auto constant = making.constants.find(spec.name);
-  if (constant != making.constants.end()) {
-    return "all " + value_text(spec.dtype, constant->second);
-  }
-  return making.given.count(spec.name) > 0 ? "as given" : "data set " + making.data_set;
+  const auto own = making.given.find(spec.name);
+  if (own == making.given.end()) return "data set " + making.data_set;
+  return is_constant(own->second) ? "all " + value_text(spec.dtype, own->second.bits(0))
+                                  : "as given";
 }
 
 /// An input of one value throughout.
 bool make_constant(Shrinking& shrinking, Making& making, const TensorSpec& spec,
                    std::uint32_t bits) {
   Making smaller = making;
-  smaller.given.erase(spec.name);
-  smaller.constants[spec.name] = bits;
+  smaller.given[spec.name] = filled(spec.dtype, spec.shape, bits);
   return take(shrinking, making, smaller, spec.name, source_text(making, spec),
               source_text(smaller, spec));
 }
@@ -54,7 +51,6 @@ Making with_zeros(Making making, const TensorSpec& spec, const HostTensor& whole
     const auto i = static_cast<std::int64_t>(part);
     rest.set_bits(i, whole.bits(i));
   }
-  making.constants.erase(spec.name);
   making.given[spec.name] = rest;
   return making;
 }
@@ -71,20 +67,14 @@ bool holds_with(Shrinking& shrinking, const Making& making, const TensorSpec& sp
 /// The one element that it fails by, looked for in halves; nothing where there is no such one.
 std::optional<std::uint32_t> guilty_value(Shrinking& shrinking, const Making& making,
                                           const TensorSpec& spec, const HostTensor& whole) {
-  Parts parts(static_cast<std::size_t>(whole.size()));
-  std::iota(parts.begin(), parts.end(), std::size_t{0});
-  while (parts.size() > 1) {
-    const auto middle = parts.begin() + static_cast<std::ptrdiff_t>(parts.size() / 2);
-    const Parts first(parts.begin(), middle), second(middle, parts.end());
-    if (holds_with(shrinking, making, spec, whole, first)) {
-      parts = first;
-    } else if (holds_with(shrinking, making, spec, whole, second)) {
-      parts = second;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return whole.bits(static_cast<std::int64_t>(parts.front()));
+  const auto holds = [&](const Parts& kept) {
+    return holds_with(shrinking, making, spec, whole, kept);
+  };
+  const std::int64_t end = smallest(1, whole.size(), [&](std::int64_t count) {
+    return holds(first_parts(static_cast<std::size_t>(count)));
+  });
+  if (!holds({static_cast<std::size_t>(end - 1)})) return std::nullopt;
+  return whole.bits(end - 1);
 }
 
 /// To the first of some values with which it still fails.
@@ -92,13 +82,10 @@ bool shrink_input(Shrinking& shrinking, Making& making, const TensorSpec& spec) 
   if (shrinking.over()) return false;
   const HostTensor now = dense_input(shrinking.smallest(), spec);
   const auto& wrong = shrinking.smallest().seen.first_wrong;
-  const auto constant = making.constants.find(spec.name);
   for (const std::uint32_t bits : values_to_try(now, wrong ? wrong->index : -1)) {
-    // Those behind it are no simpler than the one that it has.
-    if (constant != making.constants.end() && constant->second == bits) return false;
     if (make_constant(shrinking, making, spec, bits)) return true;
   }
-  if (constant != making.constants.end()) return false;
+  if (is_constant(now)) return false;
   const auto guilty = guilty_value(shrinking, making, spec, now);
   return guilty && make_constant(shrinking, making, spec, *guilty);
 }
@@ -107,7 +94,7 @@ bool shrink_input(Shrinking& shrinking, Making& making, const TensorSpec& spec) 
 bool keep_few(Shrinking& shrinking, Making& making, const TensorSpec& spec) {
   if (shrinking.over()) return false;
   const HostTensor whole = dense_input(shrinking.smallest(), spec);
-  if (whole.size() < 2 || whole.size() > kMostElements) return false;
+  if (is_constant(whole) || whole.size() > kMostElements) return false;
   const std::string from = source_text(making, spec);
   const auto holds = [&](const Parts& kept) {
     if (shrinking.over()) return false;
@@ -143,7 +130,8 @@ std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t 
   for (std::int64_t i = 0; i < tensor.size() && values.size() < kMostValues; ++i) {
     add(tensor.bits(i));
   }
-  return values;
+  if (!is_constant(tensor)) return values;
+  return {values.begin(), std::find(values.begin(), values.end(), tensor.bits(0))};
 }
 
 bool shrink_data(Shrinking& shrinking, Making& making) {
@@ -157,26 +145,8 @@ bool shrink_data(Shrinking& shrinking, Making& making) {
 bool shrink_elements(Shrinking& shrinking, Making& making) {
   bool smaller = false;
   for (const TensorSpec& spec : Plan(*shrinking.smallest().plan).tensors) {
-    if (spec.role != Role::input || making.constants.count(spec.name) > 0) continue;
-    smaller = keep_few(shrinking, making, spec) || smaller;
+    if (spec.role == Role::input) smaller = keep_few(shrinking, making, spec) || smaller;
   }
-  return smaller;
-}
-
-bool shrink_foreign_data(Shrinking& shrinking) {
-  const Bundle& smallest = shrinking.smallest();
-  if (shrinking.outcome() == Seen::Outcome::wrong || !smallest.expected.empty()) {
-    shrinking.note("the inputs stay: nothing says what is right for others");
-    return false;
-  }
-  bool smaller = false;
-  for (const TensorSpec& spec : Plan(*smallest.plan).tensors) {
-    if (spec.role != Role::input) continue;
-    Bundle candidate = shrinking.smallest();
-    candidate.inputs[spec.name] = HostTensor(spec.dtype, {spec.span()});
-    smaller = shrinking.take(candidate, spec.name, "as given", "all 0") || smaller;
-  }
-  if (smaller) shrinking.note("look whether the kernels may be run on zeros");
   return smaller;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// judged.cpp - a launch of others made smaller, where drivers say what is right in each case.
+// judged.cpp - a launch of others made smaller, where drivers say what is right in each case, or
+// nothing is compared.
 #include <fmt/format.h>
 
 #include "search.hpp"
@@ -102,17 +103,22 @@ std::string shown(const HostTensor& tensor) {
 bool shrink_input(Shrinking& shrinking, const std::string& name) {
   const HostTensor now = shrinking.smallest().inputs.at(name);
   const auto& wrong = shrinking.smallest().seen.first_wrong;
-  const std::string before = shown(now);
   for (const std::uint32_t bits : values_to_try(now, wrong ? wrong->index : -1)) {
     if (shrinking.over()) return false;
-    const std::string after = "all " + value_text(now.dtype(), bits);
-    if (after == before) return false;  // those behind it are no simpler
     Bundle candidate = shrinking.smallest();
     HostTensor& tensor = candidate.inputs.at(name);
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, bits);
-    if (shrinking.take(candidate, name, before, after)) return true;
+    tensor = filled(now.dtype(), now.shape(), bits);
+    if (shrinking.take(candidate, name, shown(now), shown(tensor))) return true;
   }
   return false;
+}
+
+bool shrink_inputs(Shrinking& shrinking) {
+  bool smaller = false;
+  for (const auto& [name, tensor] : Bundle(shrinking.smallest()).inputs) {
+    smaller = shrink_input(shrinking, name) || smaller;
+  }
+  return smaller;
 }
 
 HostTensor beginning(const HostTensor& tensor, std::int64_t size) {
@@ -151,9 +157,18 @@ bool shrink_sizes(Shrinking& shrinking) {
 }
 
 bool shrink_values(Shrinking& shrinking) {
-  bool smaller = for_each_argument(shrinking, shrink_real);
-  for (const auto& [name, tensor] : Bundle(shrinking.smallest()).inputs) {
-    smaller = shrink_input(shrinking, name) || smaller;
+  const bool smaller = for_each_argument(shrinking, shrink_real);
+  return shrink_inputs(shrinking) || smaller;
+}
+
+bool shrink_foreign_data(Shrinking& shrinking) {
+  if (shrinking.outcome() == Seen::Outcome::wrong || !shrinking.smallest().expected.empty()) {
+    shrinking.note("the inputs stay: nothing says what is right for others");
+    return false;
+  }
+  const bool smaller = shrink_inputs(shrinking);
+  if (smaller) {
+    shrinking.note("look whether the kernels may be run on zeros, or on one value throughout");
   }
   return smaller;
 }

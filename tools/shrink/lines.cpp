@@ -48,21 +48,6 @@ int depth_of(const std::string& line) {
   return count('{') - count('}');
 }
 
-std::vector<Lines> blocks_of(const Lines& lines) {
-  std::vector<Lines> blocks;
-  int depth = 0;
-  bool open = false;
-  for (const std::string& line : lines) {
-    if (!open) blocks.emplace_back();
-    blocks.back().push_back(line);
-    depth = std::max(0, depth + depth_of(line));
-    // What stands alone between blocks is a part of its own, but for the head of a function.
-    const bool whole = line.find_first_of(";}#") != line.npos || line == "\n";
-    open = depth > 0 || !whole;
-  }
-  return blocks;
-}
-
 Lines without_comments(const Lines& lines) {
   Lines rest;
   for (const std::string& line : lines) {

@@ -16,9 +16,6 @@ std::string joined(const Lines& lines);
 /// Braces and conditions of the preprocessor that a line opens, less those that it closes.
 int depth_of(const std::string& line);
 
-/// Lines together that lie within the same braces: of kernels, with what stands between them.
-std::vector<Lines> blocks_of(const Lines& lines);
-
 /// The text without lines that say nothing to a compiler.
 Lines without_comments(const Lines& lines);
 

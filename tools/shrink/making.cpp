@@ -72,7 +72,7 @@ bool find_plan(const Plan& recorded, Making& making) {
   return false;
 }
 
-/// Of each input: is it of the data set, one value throughout, or as it was given?
+/// Of each input: is it of the data set, or as it was given?
 void find_sources(const Bundle& bundle, Making& making) {
   Tensors made;
   if (!bundle.data_set.empty()) {
@@ -83,25 +83,20 @@ void find_sources(const Bundle& bundle, Making& making) {
     if (spec.role != Role::input) continue;
     const HostTensor dense = from_buffer(spec, bundle.inputs.at(spec.name));
     if (made.count(spec.name) > 0 && made.at(spec.name) == dense) continue;
-    if (is_constant(dense)) {
-      making.constants[spec.name] = dense.bits(0);
-    } else {
-      making.given[spec.name] = dense;
-    }
+    making.given[spec.name] = dense;
   }
 }
 
 /// Inputs of a data set are held to its own check, as when they were recorded; all others to the
 /// one for any data.
 Check check_of(const Making& making) {
-  const bool made_up = making.constants.empty() && making.given.empty();
-  return made_up ? find_data_set(making.problem, making.data_set).check : Check::hard;
+  return making.given.empty() ? find_data_set(making.problem, making.data_set).check : Check::hard;
 }
 
 void take_data(const Making& making, bool expects, Bundle& bundle) {
   const Tensors inputs = making.inputs();
   take_inputs(inputs, bundle);
-  const std::size_t others = making.constants.size() + making.given.size();
+  const std::size_t others = making.given.size();
   bundle.data_set = others > 0 && others == inputs.size() ? "" : making.data_set;
   if (!expects) return;
   making.expecting(
@@ -147,14 +142,11 @@ Tensors Making::inputs() const {
   }
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::input) continue;
-    const auto constant = constants.find(spec.name);
     const auto own = given.find(spec.name);
-    if (constant != constants.end()) {
-      HostTensor tensor(spec.dtype, spec.shape);
-      for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, constant->second);
-      made[spec.name] = tensor;
-    } else if (own != given.end()) {
-      made[spec.name] = own->second;
+    if (own != given.end()) {
+      made[spec.name] = is_constant(own->second)
+                            ? filled(spec.dtype, spec.shape, own->second.bits(0))
+                            : own->second;
     } else if (made.count(spec.name) == 0) {
       throw BadArgument(fmt::format("there is no data for {}", spec.name));
     }
@@ -191,6 +183,12 @@ Bundle Making::with_inputs(const Bundle& like) const {
     made.bounds.erase(spec.name);
   }
   return made;
+}
+
+HostTensor filled(Dtype dtype, const Shape& shape, std::uint32_t bits) {
+  HostTensor tensor(dtype, shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_bits(i, bits);
+  return tensor;
 }
 
 bool is_constant(const HostTensor& tensor) {

@@ -37,10 +37,8 @@ struct Making {
   DeviceInfo recorded;  ///< that it was run on, as the reference must know it
   /// By kernel file: build options after the plan's own.
   std::map<std::string, std::string> more_options;
-  /// Inputs that are one value throughout, as bits; and those that are as they were given. The
-  /// others are of the data set.
-  std::map<std::string, std::uint32_t> constants;
-  std::map<std::string, HostTensor> given;
+  /// Inputs that are not of the data set, dense. What is one value throughout has any shape.
+  Tensors given;
 
   /// Whether only cases are taken whose files are built with the same options.
   bool keeps_options = false;

@@ -7,6 +7,7 @@
 #include "clam/error.hpp"
 #include "making.hpp"
 #include "search.hpp"
+#include "steps.hpp"
 
 namespace clam {
 namespace {
@@ -195,8 +196,8 @@ bool shrink_shapes(Shrinking& shrinking, Making& making) {
 }  // namespace
 
 bool shrink_problem(Shrinking& shrinking, Making& making) {
-  if (!making.given.empty()) {
-    const std::string& name = making.given.begin()->first;
+  for (const auto& [name, tensor] : making.given) {
+    if (is_constant(tensor)) continue;
     shrinking.note(fmt::format("the extents stay: {} is as it was given", name));
     return false;
   }

@@ -45,6 +45,12 @@ bool reduce(Parts& parts, std::size_t& chunks, const std::function<bool(const Pa
 
 }  // namespace
 
+Parts first_parts(std::size_t count) {
+  Parts parts(count);
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  return parts;
+}
+
 std::int64_t smallest(std::int64_t least, std::int64_t value,
                       const std::function<bool(std::int64_t)>& holds) {
   if (value <= least) return value;
@@ -58,8 +64,7 @@ std::int64_t smallest(std::int64_t least, std::int64_t value,
 }
 
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) {
-  Parts parts(count);
-  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  Parts parts = first_parts(count);
   if (count == 0 || holds({})) return {};
   std::size_t chunks = std::min<std::size_t>(2, count);
   while (parts.size() > 1) {
@@ -74,8 +79,7 @@ Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) 
 }
 
 Parts left_over(std::size_t count, const std::function<bool(const Parts&)>& holds) {
-  Parts parts(count);
-  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  Parts parts = first_parts(count);
   for (std::size_t size = std::max<std::size_t>(1, count / 2); !parts.empty();) {
     const std::size_t before = parts.size();
     // From the end: what is used stands before what uses it.

@@ -17,6 +17,7 @@ std::int64_t smallest(std::int64_t least, std::int64_t value,
 
 /// Some of a number of parts, in order.
 using Parts = std::vector<std::size_t>;
+Parts first_parts(std::size_t count);
 /// Those of `count` parts that are needed for it to hold, by delta debugging: no single one of them
 /// can go. It holds for all.
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);

@@ -34,7 +34,7 @@ void shrink_judged(Shrinking& shrinking, bool is_checked) {
   for (bool again = true; again && !shrinking.over();) {
     again = shrink_sizes(shrinking);
     again = shrink_values(shrinking) || again;
-    again = shrink_statements(shrinking) || again;
+    again = shrink_text(shrinking) || again;
     again = shrink_options(shrinking, true) || again;
     if (is_checked) again = shrink_buffers(shrinking) || again;
   }

@@ -16,8 +16,8 @@ namespace {
 std::string fingerprint(const Bundle& bundle) {
   std::string text = bundle.plan ? to_json(*bundle.plan).dump() : bundle.file + bundle.options;
   for (const auto& [file, source] : bundle.kernels) text += hash_text(file + source);
-  for (const auto* tensors : {&bundle.inputs, &bundle.expected, &bundle.bounds}) {
-    for (const auto& [name, tensor] : *tensors) {
+  for (const auto& [tensors, ending] : kTensorsRun) {
+    for (const auto& [name, tensor] : bundle.*tensors) {
       const auto* bytes = reinterpret_cast<const char*>(tensor.data());
       text += name + hash_text({bytes, tensor.bytes()});
     }

@@ -17,10 +17,9 @@ bool shrink_launches(Shrinking& shrinking);
 bool shrink_options(Shrinking& shrinking, bool all = false);
 /// Build options and groups that are others now, as they are with other extents, as steps.
 void tell_changes(Shrinking& shrinking, const Bundle& before);
-/// The files, of a build or of a plan: kernels, then blocks, then lines.
+/// The files by whole statements, of a build then by lines: of these most are cases that no
+/// compiler takes.
 bool shrink_text(Shrinking& shrinking);
-/// The same by whole statements, for what must still run: far fewer cases that no compiler takes.
-bool shrink_statements(Shrinking& shrinking);
 
 // Of a plan whose expectation is found anew for each case.
 
@@ -31,12 +30,15 @@ bool shrink_values(Shrinking& shrinking);
 /// The ends of buffers. Only where somebody sees whether the kernel reads behind them.
 bool shrink_buffers(Shrinking& shrinking);
 /// 0, 1, and values that the tensor has: first of all that of the element `wrong_at`, if it is one.
+/// Of a tensor of one value throughout only those that are simpler.
 std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t wrong_at);
+/// One value throughout, by its bits.
+HostTensor filled(Dtype dtype, const Shape& shape, std::uint32_t bits);
 /// Whether it is one value throughout, bit for bit.
 bool is_constant(const HostTensor& tensor);
 /// The value of these bits.
 std::string value_text(Dtype dtype, std::uint32_t bits);
-/// Inputs of a plan of others, to zeros, where nothing is compared.
+/// Inputs of a plan of others, to one value, where nothing is compared.
 bool shrink_foreign_data(Shrinking& shrinking);
 
 }  // namespace clam

@@ -27,16 +27,6 @@ class Text {
     return lines.size() < before.size() &&
            shrinking_->take(less, file_, shown(before), shown(lines));
   }
-  /// The fewest of these parts of it.
-  bool take_needed(const std::vector<Lines>& parts) {
-    const auto holds = [&](const Parts& kept) {
-      if (over()) return false;
-      Lines lines;
-      for (const std::size_t i : kept) lines.insert(lines.end(), parts[i].begin(), parts[i].end());
-      return take(lines);
-    };
-    return needed(parts.size(), holds).size() < parts.size();
-  }
 
  private:
   Shrinking* shrinking_;
@@ -44,9 +34,13 @@ class Text {
 };
 
 bool shrink_lines(Text& text) {
-  std::vector<Lines> parts;
-  for (const std::string& line : text.now()) parts.push_back({line});
-  return text.take_needed(parts);
+  const Lines lines = text.now();
+  const auto holds = [&](const Parts& kept) {
+    Lines rest;
+    for (const std::size_t i : kept) rest.push_back(lines[i]);
+    return text.take(rest);
+  };
+  return needed(lines.size(), holds).size() < lines.size();
 }
 
 /// What is in braces or under a condition, with the two lines around it that only go together; or
@@ -66,17 +60,6 @@ bool shrink_nested(Text& text) {
     if (!text.take(outside) && !text.take(inside)) continue;
     smaller = true;
     --i;  // another line stands there now
-  }
-  return smaller;
-}
-
-bool shrink_file(Shrinking& shrinking, const std::string& file) {
-  Text text(shrinking, file);
-  bool smaller = text.take(without_comments(text.now()));
-  for (bool again = true; again; smaller = smaller || again) {
-    again = text.take_needed(blocks_of(text.now()));
-    again = shrink_lines(text) || again;
-    again = shrink_nested(text) || again;
   }
   return smaller;
 }
@@ -134,23 +117,19 @@ bool shrink_at_once(Text& text, const Bundle& bundle, const std::string& file) {
 
 }  // namespace
 
-bool shrink_statements(Shrinking& shrinking) {
-  bool smaller = false;
-  for (const auto& [file, content] : Bundle(shrinking.smallest()).kernels) {
-    Text text(shrinking, file);
-    smaller = shrink_at_once(text, shrinking.smallest(), file) || smaller;
-    for (bool again = true; again && !text.over(); smaller = smaller || again) {
-      again = shrink_levels(text);
-      again = shrink_nested(text) || again;
-    }
-  }
-  return smaller;
-}
-
 bool shrink_text(Shrinking& shrinking) {
   bool smaller = false;
-  for (const auto& [file, text] : Bundle(shrinking.smallest()).kernels) {
-    smaller = shrink_file(shrinking, file) || smaller;
+  const bool is_run = !shrinking.smallest().build_only();
+  for (const auto& [file, content] : Bundle(shrinking.smallest()).kernels) {
+    Text text(shrinking, file);
+    smaller = (is_run ? shrink_at_once(text, shrinking.smallest(), file)
+                      : text.take(without_comments(text.now()))) ||
+              smaller;
+    for (bool again = true; again && !text.over(); smaller = smaller || again) {
+      again = shrink_levels(text);
+      if (!is_run) again = shrink_lines(text) || again;
+      again = shrink_nested(text) || again;
+    }
   }
   if (smaller && shrinking.outcome() == Seen::Outcome::build_failed) {
     shrinking.note("look whether what is left is OpenCL C, so that a compiler should take it");

@@ -9,10 +9,12 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "clam/error.hpp"
+#include "lift/lines.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
 #include "stand_alone.hpp"
@@ -45,9 +47,34 @@ bool is_opaque(const std::string& type) {
                       [&](const char* word) { return type.rfind(word, 0) == 0; });
 }
 
+/// Buffers of a type of the program's own are of what its text says that this is: "real*" becomes
+/// "float*" with "typedef float real;".
+void name_elements(const Source& source, json& launch) {
+  std::map<std::string, std::string> own;
+  std::string other_options;
+  try {
+    const TakenLines taken = taken_lines(defines_of(source.options, other_options) + source.text);
+    for (const Tokens& line : taken.lines) {
+      const Tokens tokens = replaced(line, taken.fixed);
+      for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
+        if (!tokens[i].is("typedef") || !tokens[i + 3].is(";")) continue;
+        own[tokens[i + 2].text] = tokens[i + 1].text;
+      }
+    }
+  } catch (const BadArgument&) {  // a preprocessor's line that only a compiler understands
+  }
+  for (json& argument : launch.at("args")) {
+    std::string type = argument.at("type").get<std::string>();
+    if (type.empty() || type.back() != '*') continue;
+    type.pop_back();
+    for (std::size_t i = 0; i < own.size() && own.count(type) > 0; ++i) type = own[type];
+    argument["type"] = type + "*";
+  }
+}
+
 /// The first argument that lies in a range of memory, if any does.
 const json* argument_in(const json& launch, std::size_t range) {
-  for (const json& argument : launch.at("arguments")) {
+  for (const json& argument : launch.at("args")) {
     if (argument.contains("buffer") && argument.at("buffer") == range) return &argument;
   }
   return nullptr;
@@ -100,38 +127,15 @@ HostTensor read_tensor(const std::string& path, const TensorSpec& spec) {
   return tensor;
 }
 
-Arg argument_of(const json& argument, const std::vector<TensorSpec>& tensors) {
-  if (argument.contains("buffer")) {
-    return BufferArg{tensors.at(argument.at("buffer").get<std::size_t>()).name,
-                     argument.at("offset").get<std::int64_t>()};
+Plan plan_of(const json& from, const std::vector<TensorSpec>& tensors) {
+  json launch = from;
+  launch["file"] = from.at("kernel").get<std::string>() + ".cl";
+  for (json& argument : launch.at("args")) {
+    if (!argument.contains("buffer")) continue;
+    argument["buffer"] = tensors.at(argument.at("buffer").get<std::size_t>()).name;
   }
-  if (argument.contains("local_bytes"))
-    return LocalArg{argument.at("local_bytes").get<std::int64_t>()};
-  if (argument.contains("none")) return NullArg{};
-  const BytesArg value{argument.at("bytes").get<std::vector<std::uint8_t>>()};
-  const std::string type = argument.at("type").get<std::string>();
-  if (value.bytes.size() != 4 || (type != "int" && type != "float")) return value;
-  std::int32_t whole = 0;
-  float real = 0;
-  std::memcpy(&whole, value.bytes.data(), 4);
-  std::memcpy(&real, value.bytes.data(), 4);
-  // A NaN has bits that text does not keep.
-  return type == "int" ? Arg(whole) : real == real ? Arg(real) : Arg(value);
-}
-
-Launch launch_of(const json& from, const std::vector<TensorSpec>& tensors) {
-  Launch launch;
-  launch.kernel = from.at("kernel").get<std::string>();
-  launch.file = launch.kernel + ".cl";
-  launch.options = from.at("options").get<std::string>();
-  launch.dimensions = from.at("dimensions").get<int>();
-  from.at("offset").get_to(launch.offset);
-  from.at("global").get_to(launch.global);
-  from.at("local").get_to(launch.local);
-  for (const json& argument : from.at("arguments")) {
-    launch.args.push_back(argument_of(argument, tensors));
-  }
-  return launch;
+  return plan_from_json(
+      {{"clam_plan", 1}, {"tensors", tensors}, {"launches", json::array({launch})}});
 }
 
 /// The device of that name, driver and platform, if it is here; else what is known of it.
@@ -232,20 +236,18 @@ std::vector<Recorded> find_recorded(const std::string& folder) {
 Bundle read_recorded(const Recorded& recorded, const std::string& program,
                      const std::vector<DeviceInfo>& devices) {
   try {
-    const json from = read_launch(recorded.folder);
-    Plan plan;
-    plan.tensors = tensors_of(from);
-    plan.launches = {launch_of(from, plan.tensors)};
+    json from = read_launch(recorded.folder);
+    const Source source = stand_alone(
+        {read_file(path_in(recorded.folder, "kernel.cl")), from.at("options").get<std::string>()});
+    name_elements(source, from);
+    Plan plan = plan_of(from, tensors_of(from));
     Launch& launch = plan.launches[0];
-    const Source source =
-        stand_alone({read_file(path_in(recorded.folder, "kernel.cl")), launch.options});
     launch.options = source.options;
     plan.variant = launch.kernel;
     plan.problem = fmt::format("{}, launch {} of {}", plan.variant, recorded.number, program);
     Bundle bundle;
     bundle.device = device_of(from, devices);
     plan.device = bundle.device;
-    check(plan);
     refuse_large(plan.tensors);
     bundle.problem = plan.problem;
     bundle.variant = plan.variant;

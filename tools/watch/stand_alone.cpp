@@ -17,23 +17,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytesOfText = std::size_t{8} << 20;  // of files that include others
 
-/// Words, of which one may stand in quotes; these stay.
+/// Words, of which one may stand in quotes; these stay. "-I FOLDER" is one word, without the blank.
 std::vector<std::string> words_of(const std::string& options) {
   std::vector<std::string> words;
   std::string word;
   char quote = 0;
   for (const char c : options) {
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (!word.empty()) words.push_back(word);
+    const bool is_blank = quote == 0 && (c == ' ' || c == '\t' || c == '\n');
+    if (!is_blank) {
+      word += c;
+    } else if (!word.empty() && word != "-I") {
+      words.push_back(word);
       word.clear();
-      continue;
     }
-    if (quote == 0 && (c == '"' || c == '\'')) {
-      quote = c;
-    } else if (c == quote) {
-      quote = 0;
-    }
-    word += c;
+    const bool opens = quote == 0 && (c == '"' || c == '\'');
+    if (opens || c == quote) quote = opens ? c : 0;
   }
   if (!word.empty()) words.push_back(word);
   return words;
@@ -133,14 +131,8 @@ std::string without_names(const std::string& text) {
 Source stand_alone(const Source& source) {
   std::vector<std::string> folders;
   std::string options;
-  bool names_folder = false;
   for (const std::string& word : words_of(source.options)) {
-    if (names_folder) {
-      folders.push_back(without_quotes(word));
-      names_folder = false;
-    } else if (word == "-I") {
-      names_folder = true;
-    } else if (word.compare(0, 2, "-I") == 0) {
+    if (word.compare(0, 2, "-I") == 0) {
       folders.push_back(without_quotes(word.substr(2)));
     } else {
       options += (options.empty() ? "" : " ") + word_without_names(word);

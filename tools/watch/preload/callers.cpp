@@ -20,33 +20,33 @@ using nlohmann::json;
 
 constexpr std::size_t kMost = 16;
 
+/// A function of the program that the dynamic linker finds, of whatever type it is taken for.
+struct Symbol {
+  void* address;
+  template <typename Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
 /// Python's C interface, where this program has Python in it, of 3.9 and newer.
 struct Python {
-  int (*is_initialized)() = nullptr;
-  void* (*own_thread)() = nullptr;
-  void (*take_error)(void**, void**, void**) = nullptr;
-  void (*give_error)(void*, void*, void*) = nullptr;
-  void (*clear_error)() = nullptr;
-  int (*take_lock)() = nullptr;
-  void (*give_lock)(int) = nullptr;
-  void* (*frame)() = nullptr;
-  void* (*code_of)(void*) = nullptr;
-  int (*line_of)(void*) = nullptr;
-  void* (*caller_of)(void*) = nullptr;
-  void* (*attribute)(void*, const char*) = nullptr;
-  const char* (*utf8)(void*) = nullptr;
-  void (*release)(void*) = nullptr;
   bool is_here = true;
+  int (*is_initialized)() = find("Py_IsInitialized");
+  void* (*own_thread)() = find("PyGILState_GetThisThreadState");
+  void (*take_error)(void**, void**, void**) = find("PyErr_Fetch");
+  void (*give_error)(void*, void*, void*) = find("PyErr_Restore");
+  void (*clear_error)() = find("PyErr_Clear");
+  int (*take_lock)() = find("PyGILState_Ensure");
+  void (*give_lock)(int) = find("PyGILState_Release");
+  void* (*frame)() = find("PyEval_GetFrame");
+  void* (*code_of)(void*) = find("PyFrame_GetCode");
+  int (*line_of)(void*) = find("PyFrame_GetLineNumber");
+  void* (*caller_of)(void*) = find("PyFrame_GetBack");
+  void* (*attribute)(void*, const char*) = find("PyObject_GetAttrString");
+  const char* (*utf8)(void*) = find("PyUnicode_AsUTF8");
+  void (*release)(void*) = find("Py_DecRef");
 
-  Python() {
-    find("Py_IsInitialized", is_initialized), find("PyGILState_GetThisThreadState", own_thread);
-    find("PyErr_Fetch", take_error), find("PyErr_Restore", give_error);
-    find("PyErr_Clear", clear_error), find("PyGILState_Ensure", take_lock);
-    find("PyGILState_Release", give_lock), find("PyEval_GetFrame", frame);
-    find("PyFrame_GetCode", code_of), find("PyFrame_GetLineNumber", line_of);
-    find("PyFrame_GetBack", caller_of), find("PyObject_GetAttrString", attribute);
-    find("PyUnicode_AsUTF8", utf8), find("Py_DecRef", release);
-  }
   std::string text_of(void* object, const char* name) const {
     void* const value = attribute(object, name);
     const char* const text = value ? utf8(value) : nullptr;
@@ -57,10 +57,10 @@ struct Python {
   }
 
  private:
-  template <typename Function>
-  void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
-    is_here = is_here && function;
+  Symbol find(const char* name) {
+    void* const address = ::dlsym(RTLD_DEFAULT, name);
+    is_here = is_here && address;
+    return {address};
   }
 };
 

@@ -14,7 +14,5 @@ namespace watch {
 
 /// This library's function of an OpenCL name; nullptr: it is not followed.
 void* own_function(const char* name);
-/// The function beneath this library where the ICD loader has it as a layer; nullptr: it is none.
-void* function_beneath(const char* name);
 
 }  // namespace watch

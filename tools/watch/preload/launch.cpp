@@ -47,30 +47,20 @@ bool read_parameters(cl_kernel kernel, std::vector<Parameter>& parameters) {
   return true;
 }
 
-/// Builds a text where `program` is, and asks something of it if the driver takes it.
-template <typename Ask>
-void ask_built(cl_program program, cl_device_id device, const std::string& text,
-               const std::string& options, const Ask& ask) {
-  const auto context = value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program);
-  const char* whole = text.c_str();
-  cl_program built = REAL(clCreateProgramWithSource)(context, 1, &whole, nullptr, nullptr);
-  if (!built) return;
-  if (REAL(clBuildProgram)(built, 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS) {
-    ask(built);
-  }
-  REAL(clReleaseProgram)(built);
-}
-
 /// Of the same source, built for the sake of the parameters alone.
 bool read_parameters_again(cl_program program, cl_device_id device, Kernel& known) {
-  bool read = false;
+  const auto context = value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program);
   const std::string options = known.options + " -cl-kernel-arg-info";
-  ask_built(program, device, known.source, options, [&](cl_program again) {
-    cl_kernel kernel = REAL(clCreateKernel)(again, known.name.c_str(), nullptr);
-    read = kernel && read_parameters(kernel, known.parameters);
-    if (kernel) REAL(clReleaseKernel)(kernel);
-  });
-  return read;
+  const char* source = known.source.c_str();
+  cl_program again = REAL(clCreateProgramWithSource)(context, 1, &source, nullptr, nullptr);
+  if (!again) return false;
+  const bool is_built =
+      REAL(clBuildProgram)(again, 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS;
+  cl_kernel kernel = is_built ? REAL(clCreateKernel)(again, known.name.c_str(), nullptr) : nullptr;
+  const bool is_read = kernel && read_parameters(kernel, known.parameters);
+  if (kernel) REAL(clReleaseKernel)(kernel);
+  REAL(clReleaseProgram)(again);
+  return is_read;
 }
 
 /// The buffer beneath a sub-buffer, and where that begins.
@@ -113,81 +103,6 @@ void add(std::vector<Range>& ranges, Range more) {
   ranges.push_back(more);
 }
 
-// ---- types that have a name of the program's own: "real*" is "float*" ----
-
-constexpr std::array kElements{"", "float", "half", "int"};  ///< by the size of a group, from 1
-
-/// A name that the program may have made itself.
-bool is_own_name(const std::string& type) {
-  static const std::array known{"float", "half", "double", "char",  "uchar", "short",   "ushort",
-                                "int",   "uint", "long",   "ulong", "bool",  "unsigned"};
-  return std::none_of(known.begin(), known.end(),
-                      [&](const char* word) { return type.rfind(word, 0) == 0; });
-}
-
-std::string own_kernel(cl_uint index) { return "clam_watch_type_" + std::to_string(index); }
-
-/// Macros that say whether a type is of floats, of halves, if there are any, or of whole numbers.
-/// Clang's word for it is in all OpenCL compilers that are made of Clang.
-std::string macros() {
-  const auto sum = [](const std::string& element) {
-    std::string text;
-    for (const char* width : {"", "2", "3", "4", "8", "16"}) {
-      text += " + __builtin_types_compatible_p(T, " + element + width + ")";
-    }
-    return text;
-  };
-  std::string whole;
-  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"}) {
-    whole += sum(element);
-  }
-  return "\n#define CLAM_WATCH_FLOAT(T)" + sum("float") +
-         "\n#define CLAM_WATCH_HALF(T)\n#ifdef cl_khr_fp16\n"
-         "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#undef CLAM_WATCH_HALF\n"
-         "#define CLAM_WATCH_HALF(T)" +
-         sum("half") + "\n#endif\n#define CLAM_WATCH_WHOLE(T)" + whole + "\n";
-}
-
-/// A kernel whose work-group says what a type is, since that is known without running it.
-std::string question(const std::string& type, cl_uint index) {
-  return "__kernel __attribute__((reqd_work_group_size(1 CLAM_WATCH_FLOAT(" + type +
-         ") CLAM_WATCH_HALF(" + type + ") CLAM_WATCH_HALF(" + type + ") CLAM_WATCH_WHOLE(" + type +
-         ") CLAM_WATCH_WHOLE(" + type + ") CLAM_WATCH_WHOLE(" + type + "), 1, 1))) void " +
-         own_kernel(index) + "(__global int* clam_watch_none) {}\n";
-}
-
-const char* answer(cl_program program, cl_device_id device, cl_uint index) {
-  cl_kernel kernel = REAL(clCreateKernel)(program, own_kernel(index).c_str(), nullptr);
-  if (!kernel) return kElements[0];
-  const auto group = value_of<std::array<std::size_t, 3>>(
-      REAL(clGetKernelWorkGroupInfo), CL_KERNEL_COMPILE_WORK_GROUP_SIZE, kernel, device);
-  REAL(clReleaseKernel)(kernel);
-  return group[0] >= 1 && group[0] <= kElements.size() ? kElements[group[0] - 1] : kElements[0];
-}
-
-/// Puts what the compiler says into the parameters whose type has a name of the program's own, if
-/// it is of floats or whole numbers: "real4*" becomes "float*".
-void name_elements(cl_program program, cl_device_id device, Kernel& known) {
-  std::vector<cl_uint> asked;
-  std::string text = known.source + macros();
-  for (cl_uint i = 0; i < known.parameters.size(); ++i) {
-    const Parameter& parameter = known.parameters[i];
-    const std::string& type = parameter.type;
-    if (parameter.kind != Parameter::Kind::buffer || type.size() < 2 || type.back() != '*')
-      continue;
-    if (!is_own_name(type)) continue;
-    text += question(type.substr(0, type.size() - 1), i);
-    asked.push_back(i);
-  }
-  if (asked.empty()) return;
-  ask_built(program, device, text, known.options, [&](cl_program asking) {
-    for (const cl_uint index : asked) {
-      const std::string element = answer(asking, device, index);
-      if (!element.empty()) known.parameters[index].type = element + "*";
-    }
-  });
-}
-
 }  // namespace
 
 Launch::Launch(cl_uint count, const size_t* offsets, const size_t* globals, const size_t* locals)
@@ -217,8 +132,6 @@ void describe(cl_kernel kernel, Kernel& known) {
   } else if (!read_parameters(kernel, known.parameters) &&
              !read_parameters_again(program, device, known)) {
     known.refused = "the driver does not say what its arguments are";
-  } else {
-    name_elements(program, device, known);
   }
 }
 

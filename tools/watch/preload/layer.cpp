@@ -4,25 +4,15 @@
 #include <cstring>
 
 #include "calls.hpp"
+#include "real.hpp"
 
-#if __has_include(<CL/cl_layer.h>)
-#include <CL/cl_layer.h>
-
-/// What this library calls itself, beside those that it follows.
-// clang-format off
-#define CLAM_ASKED(X)                                                                           \
-  X(clBuildProgram) X(clReleaseProgram) X(clCreateProgramWithSource) X(clGetProgramInfo)        \
-  X(clGetProgramBuildInfo) X(clReleaseKernel) X(clGetKernelInfo) X(clGetKernelArgInfo)          \
-  X(clGetKernelWorkGroupInfo) X(clCreateBuffer) X(clReleaseMemObject) X(clGetMemObjectInfo)     \
-  X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clFinish) X(clWaitForEvents)                  \
-  X(clGetCommandQueueInfo) X(clGetDeviceInfo) X(clGetPlatformInfo)
-// clang-format on
+#ifdef CLAM_HAS_LAYERS
 
 namespace watch {
-namespace {
 
-/// The functions beneath, once the loader has given them.
 const cl_icd_dispatch* beneath = nullptr;
+
+namespace {
 
 template <typename Member>
 void follow(Member& member, const char* name) {
@@ -30,17 +20,6 @@ void follow(Member& member, const char* name) {
 }
 
 }  // namespace
-
-void* function_beneath(const char* name) {
-  if (!beneath) return nullptr;
-#define BENEATH(function) \
-  if (std::strcmp(name, #function) == 0) return reinterpret_cast<void*>(beneath->function);
-  CLAM_FOLLOWED(BENEATH)
-  CLAM_ASKED(BENEATH)
-#undef BENEATH
-  return nullptr;
-}
-
 }  // namespace watch
 
 extern "C" {
@@ -74,9 +53,5 @@ cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* own_
 }
 
 }  // extern "C"
-
-#else
-
-void* watch::function_beneath(const char*) { return nullptr; }
 
 #endif

@@ -64,8 +64,8 @@ bool is_of_an_opencl(void* code, const char* name) {
 
 }  // namespace
 
-void* real_function(const char* name) {
-  if (void* beneath = function_beneath(name)) return beneath;
+void* real_function(const char* name, void* function_beneath) {
+  if (function_beneath) return function_beneath;
   static void* const library = find_library();
   void* const function = library ? real_dlsym()(library, name) : nullptr;
   if (function) return function;

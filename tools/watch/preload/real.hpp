@@ -6,10 +6,25 @@
 
 #include <string>
 
+#if __has_include(<CL/cl_layer.h>)
+#include <CL/cl_layer.h>
+#define CLAM_HAS_LAYERS
+#endif
+
 namespace watch {
 
-/// What the program would have called. Ends the process with a sentence where no OpenCL is loaded.
-void* real_function(const char* name);
+#ifdef CLAM_HAS_LAYERS
+/// The functions beneath this library where the ICD loader has it as a layer; nullptr: it is none.
+extern const cl_icd_dispatch* beneath;
+#define CLAM_BENEATH(function) \
+  (::watch::beneath ? reinterpret_cast<void*>(::watch::beneath->function) : nullptr)
+#else
+#define CLAM_BENEATH(function) nullptr
+#endif
+
+/// What the program would have called: the function beneath, or that of the library which it uses.
+/// Ends the process with a sentence where no OpenCL is loaded.
+void* real_function(const char* name, void* function_beneath);
 
 /// What OpenCL says of an object, where it is a value:
 /// value_of<cl_context>(REAL(clGetProgramInfo), CL_PROGRAM_CONTEXT, program).
@@ -33,9 +48,9 @@ std::string text_of(Get get, What what, Of... of) {
 }  // namespace watch
 
 /// The OpenCL function of that name: REAL(clFinish)(queue).
-#define REAL(function)                                                              \
-  ([] {                                                                             \
-    static const auto real =                                                        \
-        reinterpret_cast<decltype(&::function)>(::watch::real_function(#function)); \
-    return real;                                                                    \
+#define REAL(function)                                                \
+  ([] {                                                               \
+    static const auto real = reinterpret_cast<decltype(&::function)>( \
+        ::watch::real_function(#function, CLAM_BENEATH(function)));   \
+    return real;                                                      \
   }())

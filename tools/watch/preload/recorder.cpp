@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -47,6 +49,23 @@ std::string key_or_reason(const Kernel& kernel, const Launch& launch) {
   }
 }
 
+/// A value as a plan has it: by its bytes where it is no int and no finite float.
+json value_json(const Parameter& parameter, const Argument& argument) {
+  std::int32_t whole = 0;
+  float real = 0;
+  if (argument.size == 4) {
+    std::memcpy(&whole, argument.bytes.data(), 4);
+    std::memcpy(&real, argument.bytes.data(), 4);
+    if (parameter.type == "int") return {{"int", whole}};
+    if (parameter.type == "float" && std::isfinite(real)) return {{"float", real}};
+  }
+  std::string digits;
+  for (const std::uint8_t byte : argument.bytes) {
+    for (const int nibble : {byte >> 4, byte & 15}) digits += "0123456789abcdef"[nibble];
+  }
+  return {{"bytes", digits}};
+}
+
 json arguments_json(const Kernel& kernel, const Memory& memory) {
   json all = json::array();
   for (cl_uint i = 0; i < kernel.parameters.size(); ++i) {
@@ -60,7 +79,7 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
     } else if (parameter.kind == Parameter::Kind::local) {
       written["local_bytes"] = argument.size;
     } else if (parameter.kind == Parameter::Kind::value) {
-      written["bytes"] = argument.bytes;
+      written.update(value_json(parameter, argument));
     } else {
       written["none"] = true;
     }
@@ -69,7 +88,7 @@ json arguments_json(const Kernel& kernel, const Memory& memory) {
   return all;
 }
 
-/// What a launch is, and on which device.
+/// What a launch is, as a plan has it but for the names of its buffers, and on which device.
 json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& launch,
                  const Memory& memory) {
   const auto get = REAL(clGetDeviceInfo);
@@ -86,7 +105,7 @@ json launch_json(cl_command_queue queue, const Kernel& kernel, const Launch& lau
           {"offset", launch.offset},
           {"global", launch.global},
           {"local", launch.local},
-          {"arguments", arguments_json(kernel, memory)},
+          {"args", arguments_json(kernel, memory)},
           {"buffers", buffers},
           {"platform", text_of(REAL(clGetPlatformInfo), CL_PLATFORM_NAME, platform)},
           {"device", text_of(get, CL_DEVICE_NAME, device)},
