@@ -363,7 +363,7 @@ const test::GroupSizes groups("unary", 16, test::Bits::same,
 std::string random_case(Random& random) {
   const std::vector<UnaryRange>& ranges = unary_ranges();
   const UnaryRange& range = ranges[random.bits() % ranges.size()];
-  return fmt::format("unary op={} shape={}x{} scale={} shift={}", range.op, random.integer(1, 40),
+  return fmt::format("unary op={} shape={}x{} scale={} shift={}", range.name, random.integer(1, 40),
                      random.integer(1, 40), random.integer(0, 1) == 0 ? 1.0 : -1.7,
                      random.integer(0, 1) == 0 ? 0.0 : 0.4);
 }
