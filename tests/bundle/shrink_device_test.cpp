@@ -466,23 +466,22 @@ TEST(shrink_scripted, a_hang_stays_one) {
   EXPECT_EQ(small.integer("n"), 3) << report;
 }
 
-TEST(shrink_reference, a_process_of_its_own_knows_the_variant) {
-  const Problem problem = Problem::parse("conv2d c=8 h=8 w=8 k=8 r=3 pad=1 dtype=f32");
-  const Plan plan = make_plan(problem, generic_device(), {"conv2d_winograd"});
+TEST(shrink_reference_device, a_process_of_its_own_knows_the_variant) {
+  CLAM_NEEDS_DEVICE();
+  const std::string problem = "conv2d c=8 h=8 w=8 k=8 r=3 pad=1 dtype=f32";
   const TemporaryFolder folder;
-  const Tensors inputs = make_inputs(problem, usual_data_set(problem), 1);
-  for (const auto& [name, tensor] : inputs) write_npy(folder.file(name + ".npy"), tensor);
-  std::map<std::string, HostTensor> bounds;
+  ASSERT_EQ(record(folder, {problem, "--variant", "conv2d_winograd"}).code, 0);
+  std::map<std::string, double> bounds;
   for (const char* variant : {"", "conv2d_winograd"}) {
     const json options{
         {"check", Check::hard}, {"denormals", true}, {"native_exp2_ulp", 0}, {"variant", variant}};
-    const json question{{"problem", problem.text()}, {"options", options}, {"plan", to_json(plan)}};
-    write_file(folder.file("question.json"), question.dump());
-    const Finished finished = run_clam({"shrink", folder.path(), "--reference-only"});
+    write_file(folder.file("case/question.json"),
+               json{{"problem", problem}, {"options", options}}.dump());
+    const Finished finished = run_clam({"shrink", folder.file("case"), "--reference-only"});
     ASSERT_EQ(finished.code, 0) << finished.err;
-    bounds[variant] = read_npy(folder.file("y.bound.npy"));
+    bounds[variant] = read_npy(folder.file("case/y.bound.npy")).get(0);
   }
-  EXPECT_GT(bounds["conv2d_winograd"].get(0), bounds[""].get(0));
+  EXPECT_GT(bounds["conv2d_winograd"], bounds[""]);
 }
 
 }  // namespace
