@@ -300,6 +300,13 @@ TEST(lift, what_the_preprocessor_is_told_is_decided) {
   }
 }
 
+TEST(lift, a_line_of_an_empty_macro_alone_goes) {
+  const std::string text =
+      lifted("#define WAITS\n__kernel void own(__global int* x) {\n  WAITS\n  x[0] = 1;\n}\n");
+  EXPECT_FALSE(contains(text, "WAITS")) << text;
+  EXPECT_TRUE(contains(text, "x[0] = 1;")) << text;
+}
+
 void lift_damaged(const std::string& text, std::string& others) {
   try {
     lifted_text(text, {{"dense_packed"}, "-DDENSE_M0=4", "", false}, others);

@@ -157,6 +157,9 @@ std::string lifted_text(const std::string& text, const Wanted& wanted, std::stri
     own.parameters.insert(own.name);
     line = replaced(line, simple, own.parameters);
   }
+  const auto is_empty = [](const Tokens& line) { return line.empty(); };  // of an empty macro
+  taken.lines.erase(std::remove_if(taken.lines.begin(), taken.lines.end(), is_empty),
+                    taken.lines.end());
   const Names kernels(wanted.kernels.begin(), wanted.kernels.end());
   std::vector<Piece> pieces = pieces_of(taken.lines);
   keep_needed(pieces, kernels);
