@@ -58,20 +58,20 @@
 #define ATT_ACC 0
 #endif
 #if ATT_ACC != 0 && ATT_ACC != 1
-#error "attention.cl: ATT_ACC must be one of 0, 1"
+#error "attention.cl: ATT_ACC must be 0 or 1"
 #endif
 #ifndef ATT_ROWS
 #define ATT_ROWS 4
 #endif
 #if ATT_ROWS != 1 && ATT_ROWS != 2 && ATT_ROWS != 4 && \
     ATT_ROWS != 6
-#error "attention.cl: ATT_ROWS must be one of 1, 2, 4, 6"
+#error "attention.cl: ATT_ROWS must be 1, 2, 4 or 6"
 #endif
 #ifndef ATT_TILES
 #define ATT_TILES 4
 #endif
 #if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention.cl: ATT_TILES must be one of 1, 2, 4"
+#error "attention.cl: ATT_TILES must be 1, 2 or 4"
 #endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
@@ -82,7 +82,7 @@
     ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
     ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
     ATT_LANES != 64
-#error "attention.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
+#error "attention.cl: ATT_LANES must be 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60 or 64"
 #endif
 #ifndef ATT_PIECES
 #define ATT_PIECES 1
@@ -94,13 +94,13 @@
 #define ATT_SPLIT 0
 #endif
 #if ATT_SPLIT != 0 && ATT_SPLIT != 1
-#error "attention.cl: ATT_SPLIT must be one of 0, 1"
+#error "attention.cl: ATT_SPLIT must be 0 or 1"
 #endif
 #ifndef ATT_WHOLE
 #define ATT_WHOLE 0
 #endif
 #if ATT_WHOLE != 0 && ATT_WHOLE != 1
-#error "attention.cl: ATT_WHOLE must be one of 0, 1"
+#error "attention.cl: ATT_WHOLE must be 0 or 1"
 #endif
 #ifndef ATT_LDQ
 #define ATT_LDQ 0
@@ -115,19 +115,19 @@
 #define ATT_MASK 0
 #endif
 #if ATT_MASK != 0 && ATT_MASK != 1
-#error "attention.cl: ATT_MASK must be one of 0, 1"
+#error "attention.cl: ATT_MASK must be 0 or 1"
 #endif
 #ifndef ATT_CAUSAL
 #define ATT_CAUSAL 0
 #endif
 #if ATT_CAUSAL != 0 && ATT_CAUSAL != 1
-#error "attention.cl: ATT_CAUSAL must be one of 0, 1"
+#error "attention.cl: ATT_CAUSAL must be 0 or 1"
 #endif
 #ifndef ATT_NATIVE
 #define ATT_NATIVE 0
 #endif
 #if ATT_NATIVE != 0 && ATT_NATIVE != 1
-#error "attention.cl: ATT_NATIVE must be one of 0, 1"
+#error "attention.cl: ATT_NATIVE must be 0 or 1"
 #endif
 //@end
 

@@ -14,7 +14,7 @@
 #define ATT_TILES 4
 #endif
 #if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention_pad.cl: ATT_TILES must be one of 1, 2, 4"
+#error "attention_pad.cl: ATT_TILES must be 1, 2 or 4"
 #endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
@@ -25,7 +25,7 @@
     ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
     ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
     ATT_LANES != 64
-#error "attention_pad.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
+#error "attention_pad.cl: ATT_LANES must be 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60 or 64"
 #endif
 //@end
 

@@ -18,7 +18,7 @@
 #define ATT_TILES 4
 #endif
 #if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention_plain.cl: ATT_TILES must be one of 1, 2, 4"
+#error "attention_plain.cl: ATT_TILES must be 1, 2 or 4"
 #endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
@@ -29,7 +29,7 @@
     ATT_LANES != 40 && ATT_LANES != 44 && ATT_LANES != 48 && \
     ATT_LANES != 52 && ATT_LANES != 56 && ATT_LANES != 60 && \
     ATT_LANES != 64
-#error "attention_plain.cl: ATT_LANES must be one of 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64"
+#error "attention_plain.cl: ATT_LANES must be 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60 or 64"
 #endif
 #ifndef ATT_PIECES
 #define ATT_PIECES 1
@@ -41,19 +41,19 @@
 #define ATT_MASK 0
 #endif
 #if ATT_MASK != 0 && ATT_MASK != 1
-#error "attention_plain.cl: ATT_MASK must be one of 0, 1"
+#error "attention_plain.cl: ATT_MASK must be 0 or 1"
 #endif
 #ifndef ATT_CAUSAL
 #define ATT_CAUSAL 0
 #endif
 #if ATT_CAUSAL != 0 && ATT_CAUSAL != 1
-#error "attention_plain.cl: ATT_CAUSAL must be one of 0, 1"
+#error "attention_plain.cl: ATT_CAUSAL must be 0 or 1"
 #endif
 #ifndef ATT_NATIVE
 #define ATT_NATIVE 0
 #endif
 #if ATT_NATIVE != 0 && ATT_NATIVE != 1
-#error "attention_plain.cl: ATT_NATIVE must be one of 0, 1"
+#error "attention_plain.cl: ATT_NATIVE must be 0 or 1"
 #endif
 //@end
 

@@ -63,65 +63,62 @@
 #define BMM_ACC 0
 #endif
 #if BMM_ACC != 0 && BMM_ACC != 1 && BMM_ACC != 2
-#error "batch_matmul.cl: BMM_ACC must be one of 0, 1, 2"
+#error "batch_matmul.cl: BMM_ACC must be 0, 1 or 2"
 #endif
 #ifndef BMM_M0
 #define BMM_M0 4
 #endif
 #if BMM_M0 != 1 && BMM_M0 != 2 && BMM_M0 != 4 && \
     BMM_M0 != 5 && BMM_M0 != 6 && BMM_M0 != 8
-#error "batch_matmul.cl: BMM_M0 must be one of 1, 2, 4, 5, 6, 8"
+#error "batch_matmul.cl: BMM_M0 must be 1, 2, 4, 5, 6 or 8"
 #endif
 #ifndef BMM_N0
 #define BMM_N0 4
 #endif
 #if BMM_N0 != 4 && BMM_N0 != 8
-#error "batch_matmul.cl: BMM_N0 must be one of 4, 8"
+#error "batch_matmul.cl: BMM_N0 must be 4 or 8"
 #endif
 #ifndef BMM_K0
 #define BMM_K0 4
 #endif
 #if BMM_K0 != 4 && BMM_K0 != 8 && BMM_K0 != 16
-#error "batch_matmul.cl: BMM_K0 must be one of 4, 8, 16"
+#error "batch_matmul.cl: BMM_K0 must be 4, 8 or 16"
 #endif
 #ifndef BMM_LX
 #define BMM_LX 16
 #endif
-#if BMM_LX != 1 && BMM_LX != 2 && BMM_LX != 4 && \
-    BMM_LX != 8 && BMM_LX != 16
-#error "batch_matmul.cl: BMM_LX must be one of 1, 2, 4, 8, 16"
+#if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
+#error "batch_matmul.cl: BMM_LX must be a power of two from 1 to 16"
 #endif
 #ifndef BMM_LY
 #define BMM_LY 4
 #endif
-#if BMM_LY != 1 && BMM_LY != 2 && BMM_LY != 4 && \
-    BMM_LY != 8 && BMM_LY != 16 && BMM_LY != 32 && \
-    BMM_LY != 64 && BMM_LY != 128 && BMM_LY != 256
-#error "batch_matmul.cl: BMM_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
+#error "batch_matmul.cl: BMM_LY must be a power of two from 1 to 256"
 #endif
 #ifndef BMM_PARTS
 #define BMM_PARTS 1
 #endif
 #if BMM_PARTS != 1 && BMM_PARTS != 2 && BMM_PARTS != 4
-#error "batch_matmul.cl: BMM_PARTS must be one of 1, 2, 4"
+#error "batch_matmul.cl: BMM_PARTS must be 1, 2 or 4"
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
 #endif
 #if BMM_SPLIT != 0 && BMM_SPLIT != 1
-#error "batch_matmul.cl: BMM_SPLIT must be one of 0, 1"
+#error "batch_matmul.cl: BMM_SPLIT must be 0 or 1"
 #endif
 #ifndef BMM_WHOLE
 #define BMM_WHOLE 0
 #endif
 #if BMM_WHOLE != 0 && BMM_WHOLE != 1
-#error "batch_matmul.cl: BMM_WHOLE must be one of 0, 1"
+#error "batch_matmul.cl: BMM_WHOLE must be 0 or 1"
 #endif
 #ifndef BMM_K2
 #define BMM_K2 0
 #endif
 #if BMM_K2 != 0 && BMM_K2 != 1
-#error "batch_matmul.cl: BMM_K2 must be one of 0, 1"
+#error "batch_matmul.cl: BMM_K2 must be 0 or 1"
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -136,13 +133,13 @@
 #define BMM_MASK 0
 #endif
 #if BMM_MASK != 0 && BMM_MASK != 1
-#error "batch_matmul.cl: BMM_MASK must be one of 0, 1"
+#error "batch_matmul.cl: BMM_MASK must be 0 or 1"
 #endif
 #ifndef BMM_RESIDUAL
 #define BMM_RESIDUAL 0
 #endif
 #if BMM_RESIDUAL != 0 && BMM_RESIDUAL != 1
-#error "batch_matmul.cl: BMM_RESIDUAL must be one of 0, 1"
+#error "batch_matmul.cl: BMM_RESIDUAL must be 0 or 1"
 #endif
 #ifndef BMM_ACT
 #define BMM_ACT none

@@ -48,46 +48,43 @@
 #define BMM_ACC 0
 #endif
 #if BMM_ACC != 0 && BMM_ACC != 1 && BMM_ACC != 2
-#error "batch_matmul_transposed.cl: BMM_ACC must be one of 0, 1, 2"
+#error "batch_matmul_transposed.cl: BMM_ACC must be 0, 1 or 2"
 #endif
 #ifndef BMM_M0
 #define BMM_M0 4
 #endif
 #if BMM_M0 != 4 && BMM_M0 != 8
-#error "batch_matmul_transposed.cl: BMM_M0 must be one of 4, 8"
+#error "batch_matmul_transposed.cl: BMM_M0 must be 4 or 8"
 #endif
 #ifndef BMM_N0
 #define BMM_N0 4
 #endif
 #if BMM_N0 != 4 && BMM_N0 != 8
-#error "batch_matmul_transposed.cl: BMM_N0 must be one of 4, 8"
+#error "batch_matmul_transposed.cl: BMM_N0 must be 4 or 8"
 #endif
 #ifndef BMM_LX
 #define BMM_LX 16
 #endif
-#if BMM_LX != 1 && BMM_LX != 2 && BMM_LX != 4 && \
-    BMM_LX != 8 && BMM_LX != 16
-#error "batch_matmul_transposed.cl: BMM_LX must be one of 1, 2, 4, 8, 16"
+#if BMM_LX < 1 || BMM_LX > 16 || BMM_LX & (BMM_LX - 1)
+#error "batch_matmul_transposed.cl: BMM_LX must be a power of two from 1 to 16"
 #endif
 #ifndef BMM_LY
 #define BMM_LY 4
 #endif
-#if BMM_LY != 1 && BMM_LY != 2 && BMM_LY != 4 && \
-    BMM_LY != 8 && BMM_LY != 16 && BMM_LY != 32 && \
-    BMM_LY != 64 && BMM_LY != 128 && BMM_LY != 256
-#error "batch_matmul_transposed.cl: BMM_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if BMM_LY < 1 || BMM_LY > 256 || BMM_LY & (BMM_LY - 1)
+#error "batch_matmul_transposed.cl: BMM_LY must be a power of two from 1 to 256"
 #endif
 #ifndef BMM_SPLIT
 #define BMM_SPLIT 0
 #endif
 #if BMM_SPLIT != 0 && BMM_SPLIT != 1
-#error "batch_matmul_transposed.cl: BMM_SPLIT must be one of 0, 1"
+#error "batch_matmul_transposed.cl: BMM_SPLIT must be 0 or 1"
 #endif
 #ifndef BMM_WHOLE
 #define BMM_WHOLE 0
 #endif
 #if BMM_WHOLE != 0 && BMM_WHOLE != 1
-#error "batch_matmul_transposed.cl: BMM_WHOLE must be one of 0, 1"
+#error "batch_matmul_transposed.cl: BMM_WHOLE must be 0 or 1"
 #endif
 #ifndef BMM_LDA
 #define BMM_LDA 0
@@ -99,7 +96,7 @@
 #define BMM_MASK 0
 #endif
 #if BMM_MASK != 0 && BMM_MASK != 1
-#error "batch_matmul_transposed.cl: BMM_MASK must be one of 0, 1"
+#error "batch_matmul_transposed.cl: BMM_MASK must be 0 or 1"
 #endif
 #ifndef BMM_ACT
 #define BMM_ACT none

@@ -33,43 +33,38 @@
 #ifndef BINARY_X
 #define BINARY_X 64
 #endif
-#if BINARY_X != 1 && BINARY_X != 2 && BINARY_X != 4 && \
-    BINARY_X != 8 && BINARY_X != 16 && BINARY_X != 32 && \
-    BINARY_X != 64 && BINARY_X != 128 && BINARY_X != 256
-#error "binary.cl: BINARY_X must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if BINARY_X < 1 || BINARY_X > 256 || BINARY_X & (BINARY_X - 1)
+#error "binary.cl: BINARY_X must be a power of two from 1 to 256"
 #endif
 #ifndef BINARY_Y
 #define BINARY_Y 1
 #endif
-#if BINARY_Y != 1 && BINARY_Y != 2 && BINARY_Y != 4 && \
-    BINARY_Y != 8 && BINARY_Y != 16 && BINARY_Y != 32 && \
-    BINARY_Y != 64 && BINARY_Y != 128 && BINARY_Y != 256
-#error "binary.cl: BINARY_Y must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if BINARY_Y < 1 || BINARY_Y > 256 || BINARY_Y & (BINARY_Y - 1)
+#error "binary.cl: BINARY_Y must be a power of two from 1 to 256"
 #endif
 #ifndef BINARY_RANK
 #define BINARY_RANK 4
 #endif
-#if BINARY_RANK != 1 && BINARY_RANK != 2 && BINARY_RANK != 3 && \
-    BINARY_RANK != 4
-#error "binary.cl: BINARY_RANK must be one of 1, 2, 3, 4"
+#if BINARY_RANK < 1 || BINARY_RANK > 4
+#error "binary.cl: BINARY_RANK must be 1 to 4"
 #endif
 #ifndef BINARY_A
 #define BINARY_A 1
 #endif
 #if BINARY_A != 0 && BINARY_A != 1
-#error "binary.cl: BINARY_A must be one of 0, 1"
+#error "binary.cl: BINARY_A must be 0 or 1"
 #endif
 #ifndef BINARY_B
 #define BINARY_B 1
 #endif
 #if BINARY_B != 0 && BINARY_B != 1
-#error "binary.cl: BINARY_B must be one of 0, 1"
+#error "binary.cl: BINARY_B must be 0 or 1"
 #endif
 #ifndef BINARY_WHOLE
 #define BINARY_WHOLE 0
 #endif
 #if BINARY_WHOLE != 0 && BINARY_WHOLE != 1
-#error "binary.cl: BINARY_WHOLE must be one of 0, 1"
+#error "binary.cl: BINARY_WHOLE must be 0 or 1"
 #endif
 //@end
 

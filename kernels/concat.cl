@@ -20,25 +20,20 @@
 #ifndef CONCAT_UNIT
 #define CONCAT_UNIT 1
 #endif
-#if CONCAT_UNIT != 1 && CONCAT_UNIT != 2 && CONCAT_UNIT != 4 && \
-    CONCAT_UNIT != 8
-#error "concat.cl: CONCAT_UNIT must be one of 1, 2, 4, 8"
+#if CONCAT_UNIT < 1 || CONCAT_UNIT > 8 || CONCAT_UNIT & (CONCAT_UNIT - 1)
+#error "concat.cl: CONCAT_UNIT must be a power of two from 1 to 8"
 #endif
 #ifndef CONCAT_LX
 #define CONCAT_LX 16
 #endif
-#if CONCAT_LX != 1 && CONCAT_LX != 2 && CONCAT_LX != 4 && \
-    CONCAT_LX != 8 && CONCAT_LX != 16 && CONCAT_LX != 32 && \
-    CONCAT_LX != 64 && CONCAT_LX != 128 && CONCAT_LX != 256
-#error "concat.cl: CONCAT_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONCAT_LX < 1 || CONCAT_LX > 256 || CONCAT_LX & (CONCAT_LX - 1)
+#error "concat.cl: CONCAT_LX must be a power of two from 1 to 256"
 #endif
 #ifndef CONCAT_LY
 #define CONCAT_LY 4
 #endif
-#if CONCAT_LY != 1 && CONCAT_LY != 2 && CONCAT_LY != 4 && \
-    CONCAT_LY != 8 && CONCAT_LY != 16 && CONCAT_LY != 32 && \
-    CONCAT_LY != 64 && CONCAT_LY != 128 && CONCAT_LY != 256
-#error "concat.cl: CONCAT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONCAT_LY < 1 || CONCAT_LY > 256 || CONCAT_LY & (CONCAT_LY - 1)
+#error "concat.cl: CONCAT_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

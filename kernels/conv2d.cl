@@ -23,29 +23,26 @@
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
 #endif
-#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
-    CONV2D_LX != 8 && CONV2D_LX != 16
-#error "conv2d.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16"
+#if CONV2D_LX < 1 || CONV2D_LX > 16 || CONV2D_LX & (CONV2D_LX - 1)
+#error "conv2d.cl: CONV2D_LX must be a power of two from 1 to 16"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 4
 #endif
-#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
-    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
-    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
-#error "conv2d.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
+#error "conv2d.cl: CONV2D_LY must be a power of two from 1 to 256"
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
 #endif
 #if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
-#error "conv2d.cl: CONV2D_BIAS must be one of 0, 1"
+#error "conv2d.cl: CONV2D_BIAS must be 0 or 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
 #if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
-#error "conv2d.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#error "conv2d.cl: CONV2D_RESIDUAL must be 0 or 1"
 #endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none

@@ -61,9 +61,8 @@
 #ifndef CONV2D_ROWS
 #define CONV2D_ROWS 4
 #endif
-#if CONV2D_ROWS != 1 && CONV2D_ROWS != 2 && CONV2D_ROWS != 3 && \
-    CONV2D_ROWS != 4
-#error "conv2d_depthwise.cl: CONV2D_ROWS must be one of 1, 2, 3, 4"
+#if CONV2D_ROWS < 1 || CONV2D_ROWS > 4
+#error "conv2d_depthwise.cl: CONV2D_ROWS must be 1 to 4"
 #endif
 #ifndef CONV2D_COLUMNS
 #define CONV2D_COLUMNS 4
@@ -71,32 +70,26 @@
 #ifndef CONV2D_R
 #define CONV2D_R 3
 #endif
-#if CONV2D_R != 1 && CONV2D_R != 2 && CONV2D_R != 3 && \
-    CONV2D_R != 4 && CONV2D_R != 5 && CONV2D_R != 6 && \
-    CONV2D_R != 7
-#error "conv2d_depthwise.cl: CONV2D_R must be one of 1, 2, 3, 4, 5, 6, 7"
+#if CONV2D_R < 1 || CONV2D_R > 7
+#error "conv2d_depthwise.cl: CONV2D_R must be 1 to 7"
 #endif
 #ifndef CONV2D_S
 #define CONV2D_S 3
 #endif
-#if CONV2D_S != 1 && CONV2D_S != 2 && CONV2D_S != 3 && \
-    CONV2D_S != 4 && CONV2D_S != 5 && CONV2D_S != 6 && \
-    CONV2D_S != 7
-#error "conv2d_depthwise.cl: CONV2D_S must be one of 1, 2, 3, 4, 5, 6, 7"
+#if CONV2D_S < 1 || CONV2D_S > 7
+#error "conv2d_depthwise.cl: CONV2D_S must be 1 to 7"
 #endif
 #ifndef CONV2D_STRIDE_H
 #define CONV2D_STRIDE_H 1
 #endif
-#if CONV2D_STRIDE_H != 1 && CONV2D_STRIDE_H != 2 && CONV2D_STRIDE_H != 3 && \
-    CONV2D_STRIDE_H != 4
-#error "conv2d_depthwise.cl: CONV2D_STRIDE_H must be one of 1, 2, 3, 4"
+#if CONV2D_STRIDE_H < 1 || CONV2D_STRIDE_H > 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_H must be 1 to 4"
 #endif
 #ifndef CONV2D_STRIDE_W
 #define CONV2D_STRIDE_W 1
 #endif
-#if CONV2D_STRIDE_W != 1 && CONV2D_STRIDE_W != 2 && CONV2D_STRIDE_W != 3 && \
-    CONV2D_STRIDE_W != 4
-#error "conv2d_depthwise.cl: CONV2D_STRIDE_W must be one of 1, 2, 3, 4"
+#if CONV2D_STRIDE_W < 1 || CONV2D_STRIDE_W > 4
+#error "conv2d_depthwise.cl: CONV2D_STRIDE_W must be 1 to 4"
 #endif
 #ifndef CONV2D_DILATION_H
 #define CONV2D_DILATION_H 1
@@ -123,55 +116,55 @@
 #define CONV2D_VECTOR 1
 #endif
 #if CONV2D_VECTOR != 1 && CONV2D_VECTOR != 2 && CONV2D_VECTOR != 4
-#error "conv2d_depthwise.cl: CONV2D_VECTOR must be one of 1, 2, 4"
+#error "conv2d_depthwise.cl: CONV2D_VECTOR must be 1, 2 or 4"
 #endif
 #ifndef CONV2D_STORED
 #define CONV2D_STORED 1
 #endif
 #if CONV2D_STORED != 1 && CONV2D_STORED != 2 && CONV2D_STORED != 4
-#error "conv2d_depthwise.cl: CONV2D_STORED must be one of 1, 2, 4"
+#error "conv2d_depthwise.cl: CONV2D_STORED must be 1, 2 or 4"
 #endif
 #ifndef CONV2D_WHOLE_H
 #define CONV2D_WHOLE_H 0
 #endif
 #if CONV2D_WHOLE_H != 0 && CONV2D_WHOLE_H != 1
-#error "conv2d_depthwise.cl: CONV2D_WHOLE_H must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_H must be 0 or 1"
 #endif
 #ifndef CONV2D_WHOLE_W
 #define CONV2D_WHOLE_W 0
 #endif
 #if CONV2D_WHOLE_W != 0 && CONV2D_WHOLE_W != 1
-#error "conv2d_depthwise.cl: CONV2D_WHOLE_W must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_WHOLE_W must be 0 or 1"
 #endif
 #ifndef CONV2D_ONE
 #define CONV2D_ONE 0
 #endif
 #if CONV2D_ONE != 0 && CONV2D_ONE != 1
-#error "conv2d_depthwise.cl: CONV2D_ONE must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_ONE must be 0 or 1"
 #endif
 #ifndef CONV2D_CHUNK
 #define CONV2D_CHUNK 0
 #endif
 #if CONV2D_CHUNK != 0 && CONV2D_CHUNK != 1
-#error "conv2d_depthwise.cl: CONV2D_CHUNK must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_CHUNK must be 0 or 1"
 #endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
 #endif
 #if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
-#error "conv2d_depthwise.cl: CONV2D_SPLIT must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_SPLIT must be 0 or 1"
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
 #endif
 #if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
-#error "conv2d_depthwise.cl: CONV2D_BIAS must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_BIAS must be 0 or 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
 #if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
-#error "conv2d_depthwise.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#error "conv2d_depthwise.cl: CONV2D_RESIDUAL must be 0 or 1"
 #endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none

@@ -18,18 +18,14 @@
 #ifndef CONV2D_LX
 #define CONV2D_LX 16
 #endif
-#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
-    CONV2D_LX != 8 && CONV2D_LX != 16 && CONV2D_LX != 32 && \
-    CONV2D_LX != 64 && CONV2D_LX != 128 && CONV2D_LX != 256
-#error "conv2d_move.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONV2D_LX < 1 || CONV2D_LX > 256 || CONV2D_LX & (CONV2D_LX - 1)
+#error "conv2d_move.cl: CONV2D_LX must be a power of two from 1 to 256"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 4
 #endif
-#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
-    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
-    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
-#error "conv2d_move.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
+#error "conv2d_move.cl: CONV2D_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

@@ -43,49 +43,44 @@
 #ifndef CONV2D_LX
 #define CONV2D_LX 4
 #endif
-#if CONV2D_LX != 1 && CONV2D_LX != 2 && CONV2D_LX != 4 && \
-    CONV2D_LX != 8 && CONV2D_LX != 16 && CONV2D_LX != 32 && \
-    CONV2D_LX != 64 && CONV2D_LX != 128 && CONV2D_LX != 256
-#error "conv2d_winograd.cl: CONV2D_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONV2D_LX < 1 || CONV2D_LX > 256 || CONV2D_LX & (CONV2D_LX - 1)
+#error "conv2d_winograd.cl: CONV2D_LX must be a power of two from 1 to 256"
 #endif
 #ifndef CONV2D_LY
 #define CONV2D_LY 1
 #endif
-#if CONV2D_LY != 1 && CONV2D_LY != 2 && CONV2D_LY != 4 && \
-    CONV2D_LY != 8 && CONV2D_LY != 16 && CONV2D_LY != 32 && \
-    CONV2D_LY != 64 && CONV2D_LY != 128 && CONV2D_LY != 256
-#error "conv2d_winograd.cl: CONV2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONV2D_LY < 1 || CONV2D_LY > 256 || CONV2D_LY & (CONV2D_LY - 1)
+#error "conv2d_winograd.cl: CONV2D_LY must be a power of two from 1 to 256"
 #endif
 #ifndef CONV2D_PLACES
 #define CONV2D_PLACES 16
 #endif
-#if CONV2D_PLACES != 1 && CONV2D_PLACES != 2 && CONV2D_PLACES != 4 && \
-    CONV2D_PLACES != 8 && CONV2D_PLACES != 16
-#error "conv2d_winograd.cl: CONV2D_PLACES must be one of 1, 2, 4, 8, 16"
+#if CONV2D_PLACES < 1 || CONV2D_PLACES > 16 || CONV2D_PLACES & (CONV2D_PLACES - 1)
+#error "conv2d_winograd.cl: CONV2D_PLACES must be a power of two from 1 to 16"
 #endif
 #ifndef CONV2D_VECTORS
 #define CONV2D_VECTORS 1
 #endif
 #if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
-#error "conv2d_winograd.cl: CONV2D_VECTORS must be one of 1, 2"
+#error "conv2d_winograd.cl: CONV2D_VECTORS must be 1 or 2"
 #endif
 #ifndef CONV2D_SPLIT
 #define CONV2D_SPLIT 0
 #endif
 #if CONV2D_SPLIT != 0 && CONV2D_SPLIT != 1
-#error "conv2d_winograd.cl: CONV2D_SPLIT must be one of 0, 1"
+#error "conv2d_winograd.cl: CONV2D_SPLIT must be 0 or 1"
 #endif
 #ifndef CONV2D_BIAS
 #define CONV2D_BIAS 0
 #endif
 #if CONV2D_BIAS != 0 && CONV2D_BIAS != 1
-#error "conv2d_winograd.cl: CONV2D_BIAS must be one of 0, 1"
+#error "conv2d_winograd.cl: CONV2D_BIAS must be 0 or 1"
 #endif
 #ifndef CONV2D_RESIDUAL
 #define CONV2D_RESIDUAL 0
 #endif
 #if CONV2D_RESIDUAL != 0 && CONV2D_RESIDUAL != 1
-#error "conv2d_winograd.cl: CONV2D_RESIDUAL must be one of 0, 1"
+#error "conv2d_winograd.cl: CONV2D_RESIDUAL must be 0 or 1"
 #endif
 #ifndef CONV2D_ACT
 #define CONV2D_ACT none

@@ -22,29 +22,26 @@
 #ifndef CONVT_LX
 #define CONVT_LX 16
 #endif
-#if CONVT_LX != 1 && CONVT_LX != 2 && CONVT_LX != 4 && \
-    CONVT_LX != 8 && CONVT_LX != 16
-#error "conv_transpose.cl: CONVT_LX must be one of 1, 2, 4, 8, 16"
+#if CONVT_LX < 1 || CONVT_LX > 16 || CONVT_LX & (CONVT_LX - 1)
+#error "conv_transpose.cl: CONVT_LX must be a power of two from 1 to 16"
 #endif
 #ifndef CONVT_LY
 #define CONVT_LY 4
 #endif
-#if CONVT_LY != 1 && CONVT_LY != 2 && CONVT_LY != 4 && \
-    CONVT_LY != 8 && CONVT_LY != 16 && CONVT_LY != 32 && \
-    CONVT_LY != 64 && CONVT_LY != 128 && CONVT_LY != 256
-#error "conv_transpose.cl: CONVT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if CONVT_LY < 1 || CONVT_LY > 256 || CONVT_LY & (CONVT_LY - 1)
+#error "conv_transpose.cl: CONVT_LY must be a power of two from 1 to 256"
 #endif
 #ifndef CONVT_CHANNELS
 #define CONVT_CHANNELS 4
 #endif
 #if CONVT_CHANNELS != 1 && CONVT_CHANNELS != 2 && CONVT_CHANNELS != 4
-#error "conv_transpose.cl: CONVT_CHANNELS must be one of 1, 2, 4"
+#error "conv_transpose.cl: CONVT_CHANNELS must be 1, 2 or 4"
 #endif
 #ifndef CONVT_BIAS
 #define CONVT_BIAS 0
 #endif
 #if CONVT_BIAS != 0 && CONVT_BIAS != 1
-#error "conv_transpose.cl: CONVT_BIAS must be one of 0, 1"
+#error "conv_transpose.cl: CONVT_BIAS must be 0 or 1"
 #endif
 #ifndef CONVT_ACT
 #define CONVT_ACT none

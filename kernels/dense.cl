@@ -69,47 +69,44 @@
 #define DENSE_ACC 0
 #endif
 #if DENSE_ACC != 0 && DENSE_ACC != 1 && DENSE_ACC != 2
-#error "dense.cl: DENSE_ACC must be one of 0, 1, 2"
+#error "dense.cl: DENSE_ACC must be 0, 1 or 2"
 #endif
 #ifndef DENSE_M0
 #define DENSE_M0 4
 #endif
 #if DENSE_M0 != 1 && DENSE_M0 != 2 && DENSE_M0 != 4 && \
     DENSE_M0 != 5 && DENSE_M0 != 6 && DENSE_M0 != 8
-#error "dense.cl: DENSE_M0 must be one of 1, 2, 4, 5, 6, 8"
+#error "dense.cl: DENSE_M0 must be 1, 2, 4, 5, 6 or 8"
 #endif
 #ifndef DENSE_N0
 #define DENSE_N0 4
 #endif
 #if DENSE_N0 != 4 && DENSE_N0 != 8
-#error "dense.cl: DENSE_N0 must be one of 4, 8"
+#error "dense.cl: DENSE_N0 must be 4 or 8"
 #endif
 #ifndef DENSE_K0
 #define DENSE_K0 4
 #endif
 #if DENSE_K0 != 4 && DENSE_K0 != 8 && DENSE_K0 != 16
-#error "dense.cl: DENSE_K0 must be one of 4, 8, 16"
+#error "dense.cl: DENSE_K0 must be 4, 8 or 16"
 #endif
 #ifndef DENSE_LX
 #define DENSE_LX 16
 #endif
-#if DENSE_LX != 1 && DENSE_LX != 2 && DENSE_LX != 4 && \
-    DENSE_LX != 8 && DENSE_LX != 16
-#error "dense.cl: DENSE_LX must be one of 1, 2, 4, 8, 16"
+#if DENSE_LX < 1 || DENSE_LX > 16 || DENSE_LX & (DENSE_LX - 1)
+#error "dense.cl: DENSE_LX must be a power of two from 1 to 16"
 #endif
 #ifndef DENSE_LY
 #define DENSE_LY 4
 #endif
-#if DENSE_LY != 1 && DENSE_LY != 2 && DENSE_LY != 4 && \
-    DENSE_LY != 8 && DENSE_LY != 16 && DENSE_LY != 32 && \
-    DENSE_LY != 64 && DENSE_LY != 128 && DENSE_LY != 256
-#error "dense.cl: DENSE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if DENSE_LY < 1 || DENSE_LY > 256 || DENSE_LY & (DENSE_LY - 1)
+#error "dense.cl: DENSE_LY must be a power of two from 1 to 256"
 #endif
 #ifndef DENSE_PARTS
 #define DENSE_PARTS 1
 #endif
 #if DENSE_PARTS != 1 && DENSE_PARTS != 2 && DENSE_PARTS != 4
-#error "dense.cl: DENSE_PARTS must be one of 1, 2, 4"
+#error "dense.cl: DENSE_PARTS must be 1, 2 or 4"
 #endif
 #ifndef DENSE_BAND
 #define DENSE_BAND 1
@@ -118,25 +115,25 @@
 #define DENSE_SPLIT 0
 #endif
 #if DENSE_SPLIT != 0 && DENSE_SPLIT != 1
-#error "dense.cl: DENSE_SPLIT must be one of 0, 1"
+#error "dense.cl: DENSE_SPLIT must be 0 or 1"
 #endif
 #ifndef DENSE_WHOLE
 #define DENSE_WHOLE 0
 #endif
 #if DENSE_WHOLE != 0 && DENSE_WHOLE != 1
-#error "dense.cl: DENSE_WHOLE must be one of 0, 1"
+#error "dense.cl: DENSE_WHOLE must be 0 or 1"
 #endif
 #ifndef DENSE_STORED
 #define DENSE_STORED 0
 #endif
 #if DENSE_STORED != 0 && DENSE_STORED != 1
-#error "dense.cl: DENSE_STORED must be one of 0, 1"
+#error "dense.cl: DENSE_STORED must be 0 or 1"
 #endif
 #ifndef DENSE_K2
 #define DENSE_K2 0
 #endif
 #if DENSE_K2 != 0 && DENSE_K2 != 1
-#error "dense.cl: DENSE_K2 must be one of 0, 1"
+#error "dense.cl: DENSE_K2 must be 0 or 1"
 #endif
 #ifndef DENSE_LDX
 #define DENSE_LDX 0
@@ -148,13 +145,13 @@
 #define DENSE_BIAS 0
 #endif
 #if DENSE_BIAS != 0 && DENSE_BIAS != 1
-#error "dense.cl: DENSE_BIAS must be one of 0, 1"
+#error "dense.cl: DENSE_BIAS must be 0 or 1"
 #endif
 #ifndef DENSE_RESIDUAL
 #define DENSE_RESIDUAL 0
 #endif
 #if DENSE_RESIDUAL != 0 && DENSE_RESIDUAL != 1
-#error "dense.cl: DENSE_RESIDUAL must be one of 0, 1"
+#error "dense.cl: DENSE_RESIDUAL must be 0 or 1"
 #endif
 #ifndef DENSE_ACT
 #define DENSE_ACT none

@@ -21,25 +21,20 @@
 #ifndef GATHER_UNIT
 #define GATHER_UNIT 1
 #endif
-#if GATHER_UNIT != 1 && GATHER_UNIT != 2 && GATHER_UNIT != 4 && \
-    GATHER_UNIT != 8
-#error "gather.cl: GATHER_UNIT must be one of 1, 2, 4, 8"
+#if GATHER_UNIT < 1 || GATHER_UNIT > 8 || GATHER_UNIT & (GATHER_UNIT - 1)
+#error "gather.cl: GATHER_UNIT must be a power of two from 1 to 8"
 #endif
 #ifndef GATHER_LX
 #define GATHER_LX 16
 #endif
-#if GATHER_LX != 1 && GATHER_LX != 2 && GATHER_LX != 4 && \
-    GATHER_LX != 8 && GATHER_LX != 16 && GATHER_LX != 32 && \
-    GATHER_LX != 64 && GATHER_LX != 128 && GATHER_LX != 256
-#error "gather.cl: GATHER_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if GATHER_LX < 1 || GATHER_LX > 256 || GATHER_LX & (GATHER_LX - 1)
+#error "gather.cl: GATHER_LX must be a power of two from 1 to 256"
 #endif
 #ifndef GATHER_LY
 #define GATHER_LY 4
 #endif
-#if GATHER_LY != 1 && GATHER_LY != 2 && GATHER_LY != 4 && \
-    GATHER_LY != 8 && GATHER_LY != 16 && GATHER_LY != 32 && \
-    GATHER_LY != 64 && GATHER_LY != 128 && GATHER_LY != 256
-#error "gather.cl: GATHER_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if GATHER_LY < 1 || GATHER_LY > 256 || GATHER_LY & (GATHER_LY - 1)
+#error "gather.cl: GATHER_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

@@ -38,34 +38,33 @@
 #ifndef GVC_WG
 #define GVC_WG 64
 #endif
-#if GVC_WG != 16 && GVC_WG != 32 && GVC_WG != 64 && \
-    GVC_WG != 128 && GVC_WG != 256
-#error "get_valid_counts.cl: GVC_WG must be one of 16, 32, 64, 128, 256"
+#if GVC_WG < 16 || GVC_WG > 256 || GVC_WG & (GVC_WG - 1)
+#error "get_valid_counts.cl: GVC_WG must be a power of two from 16 to 256"
 #endif
 #ifndef GVC_RUN
 #define GVC_RUN 1
 #endif
 #if GVC_RUN != 1 && GVC_RUN != 32
-#error "get_valid_counts.cl: GVC_RUN must be one of 1, 32"
+#error "get_valid_counts.cl: GVC_RUN must be 1 or 32"
 #endif
 #ifndef GVC_UNIT
 #define GVC_UNIT 0
 #endif
 #if GVC_UNIT != 0 && GVC_UNIT != 2 && GVC_UNIT != 4 && \
     GVC_UNIT != 8 && GVC_UNIT != 16
-#error "get_valid_counts.cl: GVC_UNIT must be one of 0, 2, 4, 8, 16"
+#error "get_valid_counts.cl: GVC_UNIT must be 0, 2, 4, 8 or 16"
 #endif
 #ifndef GVC_PAIR
 #define GVC_PAIR 0
 #endif
 #if GVC_PAIR != 0 && GVC_PAIR != 1
-#error "get_valid_counts.cl: GVC_PAIR must be one of 0, 1"
+#error "get_valid_counts.cl: GVC_PAIR must be 0 or 1"
 #endif
 #ifndef GVC_SCANNED
 #define GVC_SCANNED 0
 #endif
 #if GVC_SCANNED != 0 && GVC_SCANNED != 1
-#error "get_valid_counts.cl: GVC_SCANNED must be one of 0, 1"
+#error "get_valid_counts.cl: GVC_SCANNED must be 0 or 1"
 #endif
 //@end
 

@@ -31,33 +31,25 @@
 #define LAYER_NORM_UNIT 1
 #endif
 #if LAYER_NORM_UNIT != 1 && LAYER_NORM_UNIT != 4
-#error "layer_norm.cl: LAYER_NORM_UNIT must be one of 1, 4"
+#error "layer_norm.cl: LAYER_NORM_UNIT must be 1 or 4"
 #endif
 #ifndef LAYER_NORM_LANES
 #define LAYER_NORM_LANES 16
 #endif
-#if LAYER_NORM_LANES != 4 && LAYER_NORM_LANES != 8 && LAYER_NORM_LANES != 16 && \
-    LAYER_NORM_LANES != 32 && LAYER_NORM_LANES != 64
-#error "layer_norm.cl: LAYER_NORM_LANES must be one of 4, 8, 16, 32, 64"
+#if LAYER_NORM_LANES < 4 || LAYER_NORM_LANES > 64 || LAYER_NORM_LANES & (LAYER_NORM_LANES - 1)
+#error "layer_norm.cl: LAYER_NORM_LANES must be a power of two from 4 to 64"
 #endif
 #ifndef LAYER_NORM_ROWS
 #define LAYER_NORM_ROWS 4
 #endif
-#if LAYER_NORM_ROWS != 1 && LAYER_NORM_ROWS != 2 && LAYER_NORM_ROWS != 4 && \
-    LAYER_NORM_ROWS != 8 && LAYER_NORM_ROWS != 16 && LAYER_NORM_ROWS != 32 && \
-    LAYER_NORM_ROWS != 64
-#error "layer_norm.cl: LAYER_NORM_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
+#if LAYER_NORM_ROWS < 1 || LAYER_NORM_ROWS > 64 || LAYER_NORM_ROWS & (LAYER_NORM_ROWS - 1)
+#error "layer_norm.cl: LAYER_NORM_ROWS must be a power of two from 1 to 64"
 #endif
 #ifndef LAYER_NORM_HELD
 #define LAYER_NORM_HELD 4
 #endif
-#if LAYER_NORM_HELD != 1 && LAYER_NORM_HELD != 2 && LAYER_NORM_HELD != 3 && \
-    LAYER_NORM_HELD != 4 && LAYER_NORM_HELD != 5 && LAYER_NORM_HELD != 6 && \
-    LAYER_NORM_HELD != 7 && LAYER_NORM_HELD != 8 && LAYER_NORM_HELD != 9 && \
-    LAYER_NORM_HELD != 10 && LAYER_NORM_HELD != 11 && LAYER_NORM_HELD != 12 && \
-    LAYER_NORM_HELD != 13 && LAYER_NORM_HELD != 14 && LAYER_NORM_HELD != 15 && \
-    LAYER_NORM_HELD != 16
-#error "layer_norm.cl: LAYER_NORM_HELD must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+#if LAYER_NORM_HELD < 1 || LAYER_NORM_HELD > 16
+#error "layer_norm.cl: LAYER_NORM_HELD must be 1 to 16"
 #endif
 #ifndef LAYER_NORM_ACT
 #define LAYER_NORM_ACT none

@@ -24,37 +24,31 @@
 #define LRN_UNIT 1
 #endif
 #if LRN_UNIT != 1 && LRN_UNIT != 4
-#error "lrn.cl: LRN_UNIT must be one of 1, 4"
+#error "lrn.cl: LRN_UNIT must be 1 or 4"
 #endif
 #ifndef LRN_SIZE
 #define LRN_SIZE 5
 #endif
-#if LRN_SIZE != 1 && LRN_SIZE != 2 && LRN_SIZE != 3 && \
-    LRN_SIZE != 4 && LRN_SIZE != 5 && LRN_SIZE != 6 && \
-    LRN_SIZE != 7 && LRN_SIZE != 8
-#error "lrn.cl: LRN_SIZE must be one of 1, 2, 3, 4, 5, 6, 7, 8"
+#if LRN_SIZE < 1 || LRN_SIZE > 8
+#error "lrn.cl: LRN_SIZE must be 1 to 8"
 #endif
 #ifndef LRN_THREE_QUARTERS
 #define LRN_THREE_QUARTERS 0
 #endif
 #if LRN_THREE_QUARTERS != 0 && LRN_THREE_QUARTERS != 1
-#error "lrn.cl: LRN_THREE_QUARTERS must be one of 0, 1"
+#error "lrn.cl: LRN_THREE_QUARTERS must be 0 or 1"
 #endif
 #ifndef LRN_LX
 #define LRN_LX 64
 #endif
-#if LRN_LX != 1 && LRN_LX != 2 && LRN_LX != 4 && \
-    LRN_LX != 8 && LRN_LX != 16 && LRN_LX != 32 && \
-    LRN_LX != 64 && LRN_LX != 128 && LRN_LX != 256
-#error "lrn.cl: LRN_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if LRN_LX < 1 || LRN_LX > 256 || LRN_LX & (LRN_LX - 1)
+#error "lrn.cl: LRN_LX must be a power of two from 1 to 256"
 #endif
 #ifndef LRN_LY
 #define LRN_LY 1
 #endif
-#if LRN_LY != 1 && LRN_LY != 2 && LRN_LY != 4 && \
-    LRN_LY != 8 && LRN_LY != 16 && LRN_LY != 32 && \
-    LRN_LY != 64 && LRN_LY != 128 && LRN_LY != 256
-#error "lrn.cl: LRN_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if LRN_LY < 1 || LRN_LY > 256 || LRN_LY & (LRN_LY - 1)
+#error "lrn.cl: LRN_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

@@ -39,13 +39,13 @@
 #define MATCH_LX 16
 #endif
 #if MATCH_LX != 4 && MATCH_LX != 8 && MATCH_LX != 16
-#error "match_assignment.cl: MATCH_LX must be one of 4, 8, 16"
+#error "match_assignment.cl: MATCH_LX must be 4, 8 or 16"
 #endif
 #ifndef MATCH_LY
 #define MATCH_LY 16
 #endif
 #if MATCH_LY != 4 && MATCH_LY != 8 && MATCH_LY != 16
-#error "match_assignment.cl: MATCH_LY must be one of 4, 8, 16"
+#error "match_assignment.cl: MATCH_LY must be 4, 8 or 16"
 #endif
 //@end
 

@@ -24,9 +24,8 @@
 #ifndef MULTIBOX_PRIOR_WG
 #define MULTIBOX_PRIOR_WG 64
 #endif
-#if MULTIBOX_PRIOR_WG != 16 && MULTIBOX_PRIOR_WG != 32 && MULTIBOX_PRIOR_WG != 64 && \
-    MULTIBOX_PRIOR_WG != 128 && MULTIBOX_PRIOR_WG != 256
-#error "multibox_prior.cl: MULTIBOX_PRIOR_WG must be one of 16, 32, 64, 128, 256"
+#if MULTIBOX_PRIOR_WG < 16 || MULTIBOX_PRIOR_WG > 256 || MULTIBOX_PRIOR_WG & (MULTIBOX_PRIOR_WG - 1)
+#error "multibox_prior.cl: MULTIBOX_PRIOR_WG must be a power of two from 16 to 256"
 #endif
 #ifndef MULTIBOX_PRIOR_SIZES
 #define MULTIBOX_PRIOR_SIZES 1.0f

@@ -31,9 +31,8 @@
 #ifndef MTL_WG
 #define MTL_WG 64
 #endif
-#if MTL_WG != 16 && MTL_WG != 32 && MTL_WG != 64 && \
-    MTL_WG != 128 && MTL_WG != 256
-#error "multibox_transform_loc.cl: MTL_WG must be one of 16, 32, 64, 128, 256"
+#if MTL_WG < 16 || MTL_WG > 256 || MTL_WG & (MTL_WG - 1)
+#error "multibox_transform_loc.cl: MTL_WG must be a power of two from 16 to 256"
 #endif
 //@end
 

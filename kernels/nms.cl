@@ -53,34 +53,32 @@
 #ifndef NMS_SORT_WG
 #define NMS_SORT_WG 256
 #endif
-#if NMS_SORT_WG != 16 && NMS_SORT_WG != 32 && NMS_SORT_WG != 64 && \
-    NMS_SORT_WG != 128 && NMS_SORT_WG != 256
-#error "nms.cl: NMS_SORT_WG must be one of 16, 32, 64, 128, 256"
+#if NMS_SORT_WG < 16 || NMS_SORT_WG > 256 || NMS_SORT_WG & (NMS_SORT_WG - 1)
+#error "nms.cl: NMS_SORT_WG must be a power of two from 16 to 256"
 #endif
 #ifndef NMS_WG
 #define NMS_WG 64
 #endif
-#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && \
-    NMS_WG != 128 && NMS_WG != 256
-#error "nms.cl: NMS_WG must be one of 16, 32, 64, 128, 256"
+#if NMS_WG < 16 || NMS_WG > 256 || NMS_WG & (NMS_WG - 1)
+#error "nms.cl: NMS_WG must be a power of two from 16 to 256"
 #endif
 #ifndef NMS_GT
 #define NMS_GT 0
 #endif
 #if NMS_GT != 0 && NMS_GT != 1
-#error "nms.cl: NMS_GT must be one of 0, 1"
+#error "nms.cl: NMS_GT must be 0 or 1"
 #endif
 #ifndef NMS_CENTER
 #define NMS_CENTER 0
 #endif
 #if NMS_CENTER != 0 && NMS_CENTER != 1
-#error "nms.cl: NMS_CENTER must be one of 0, 1"
+#error "nms.cl: NMS_CENTER must be 0 or 1"
 #endif
 #ifndef NMS_TURNED
 #define NMS_TURNED 0
 #endif
 #if NMS_TURNED != 0 && NMS_TURNED != 1
-#error "nms.cl: NMS_TURNED must be one of 0, 1"
+#error "nms.cl: NMS_TURNED must be 0 or 1"
 #endif
 //@end
 

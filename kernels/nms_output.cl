@@ -23,22 +23,21 @@
 #ifndef NMS_WG
 #define NMS_WG 64
 #endif
-#if NMS_WG != 16 && NMS_WG != 32 && NMS_WG != 64 && \
-    NMS_WG != 128 && NMS_WG != 256
-#error "nms_output.cl: NMS_WG must be one of 16, 32, 64, 128, 256"
+#if NMS_WG < 16 || NMS_WG > 256 || NMS_WG & (NMS_WG - 1)
+#error "nms_output.cl: NMS_WG must be a power of two from 16 to 256"
 #endif
 #ifndef NMS_UNIT
 #define NMS_UNIT 0
 #endif
 #if NMS_UNIT != 0 && NMS_UNIT != 2 && NMS_UNIT != 4 && \
     NMS_UNIT != 8 && NMS_UNIT != 16
-#error "nms_output.cl: NMS_UNIT must be one of 0, 2, 4, 8, 16"
+#error "nms_output.cl: NMS_UNIT must be 0, 2, 4, 8 or 16"
 #endif
 #ifndef NMS_TO
 #define NMS_TO 0
 #endif
 #if NMS_TO != 0 && NMS_TO != 1 && NMS_TO != 2
-#error "nms_output.cl: NMS_TO must be one of 0, 1, 2"
+#error "nms_output.cl: NMS_TO must be 0, 1 or 2"
 #endif
 //@end
 

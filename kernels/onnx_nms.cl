@@ -15,9 +15,8 @@
 #ifndef ONNX_NMS_WG
 #define ONNX_NMS_WG 64
 #endif
-#if ONNX_NMS_WG != 16 && ONNX_NMS_WG != 32 && ONNX_NMS_WG != 64 && \
-    ONNX_NMS_WG != 128 && ONNX_NMS_WG != 256
-#error "onnx_nms.cl: ONNX_NMS_WG must be one of 16, 32, 64, 128, 256"
+#if ONNX_NMS_WG < 16 || ONNX_NMS_WG > 256 || ONNX_NMS_WG & (ONNX_NMS_WG - 1)
+#error "onnx_nms.cl: ONNX_NMS_WG must be a power of two from 16 to 256"
 #endif
 //@end
 

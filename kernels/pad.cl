@@ -24,32 +24,26 @@
 #ifndef PAD_MODE
 #define PAD_MODE 0
 #endif
-#if PAD_MODE != 0 && PAD_MODE != 1 && PAD_MODE != 2 && \
-    PAD_MODE != 3
-#error "pad.cl: PAD_MODE must be one of 0, 1, 2, 3"
+#if PAD_MODE < 0 || PAD_MODE > 3
+#error "pad.cl: PAD_MODE must be 0 to 3"
 #endif
 #ifndef PAD_UNIT
 #define PAD_UNIT 1
 #endif
-#if PAD_UNIT != 1 && PAD_UNIT != 2 && PAD_UNIT != 4 && \
-    PAD_UNIT != 8
-#error "pad.cl: PAD_UNIT must be one of 1, 2, 4, 8"
+#if PAD_UNIT < 1 || PAD_UNIT > 8 || PAD_UNIT & (PAD_UNIT - 1)
+#error "pad.cl: PAD_UNIT must be a power of two from 1 to 8"
 #endif
 #ifndef PAD_LX
 #define PAD_LX 16
 #endif
-#if PAD_LX != 1 && PAD_LX != 2 && PAD_LX != 4 && \
-    PAD_LX != 8 && PAD_LX != 16 && PAD_LX != 32 && \
-    PAD_LX != 64 && PAD_LX != 128 && PAD_LX != 256
-#error "pad.cl: PAD_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if PAD_LX < 1 || PAD_LX > 256 || PAD_LX & (PAD_LX - 1)
+#error "pad.cl: PAD_LX must be a power of two from 1 to 256"
 #endif
 #ifndef PAD_LY
 #define PAD_LY 4
 #endif
-#if PAD_LY != 1 && PAD_LY != 2 && PAD_LY != 4 && \
-    PAD_LY != 8 && PAD_LY != 16 && PAD_LY != 32 && \
-    PAD_LY != 64 && PAD_LY != 128 && PAD_LY != 256
-#error "pad.cl: PAD_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if PAD_LY < 1 || PAD_LY > 256 || PAD_LY & (PAD_LY - 1)
+#error "pad.cl: PAD_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

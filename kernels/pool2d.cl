@@ -41,86 +41,73 @@
 #define POOL2D_MAX 0
 #endif
 #if POOL2D_MAX != 0 && POOL2D_MAX != 1
-#error "pool2d.cl: POOL2D_MAX must be one of 0, 1"
+#error "pool2d.cl: POOL2D_MAX must be 0 or 1"
 #endif
 #ifndef POOL2D_COUNT
 #define POOL2D_COUNT 0
 #endif
 #if POOL2D_COUNT != 0 && POOL2D_COUNT != 1 && POOL2D_COUNT != 2
-#error "pool2d.cl: POOL2D_COUNT must be one of 0, 1, 2"
+#error "pool2d.cl: POOL2D_COUNT must be 0, 1 or 2"
 #endif
 #ifndef POOL2D_UNIT
 #define POOL2D_UNIT 1
 #endif
 #if POOL2D_UNIT != 1 && POOL2D_UNIT != 4
-#error "pool2d.cl: POOL2D_UNIT must be one of 1, 4"
+#error "pool2d.cl: POOL2D_UNIT must be 1 or 4"
 #endif
 #ifndef POOL2D_LANES
 #define POOL2D_LANES 16
 #endif
-#if POOL2D_LANES != 4 && POOL2D_LANES != 8 && POOL2D_LANES != 16 && \
-    POOL2D_LANES != 32 && POOL2D_LANES != 64 && POOL2D_LANES != 128 && \
-    POOL2D_LANES != 256
-#error "pool2d.cl: POOL2D_LANES must be one of 4, 8, 16, 32, 64, 128, 256"
+#if POOL2D_LANES < 4 || POOL2D_LANES > 256 || POOL2D_LANES & (POOL2D_LANES - 1)
+#error "pool2d.cl: POOL2D_LANES must be a power of two from 4 to 256"
 #endif
 #ifndef POOL2D_MAPS
 #define POOL2D_MAPS 4
 #endif
-#if POOL2D_MAPS != 1 && POOL2D_MAPS != 2 && POOL2D_MAPS != 4 && \
-    POOL2D_MAPS != 8 && POOL2D_MAPS != 16 && POOL2D_MAPS != 32 && \
-    POOL2D_MAPS != 64
-#error "pool2d.cl: POOL2D_MAPS must be one of 1, 2, 4, 8, 16, 32, 64"
+#if POOL2D_MAPS < 1 || POOL2D_MAPS > 64 || POOL2D_MAPS & (POOL2D_MAPS - 1)
+#error "pool2d.cl: POOL2D_MAPS must be a power of two from 1 to 64"
 #endif
 #ifndef POOL2D_R
 #define POOL2D_R 3
 #endif
-#if POOL2D_R != 1 && POOL2D_R != 2 && POOL2D_R != 3 && \
-    POOL2D_R != 4 && POOL2D_R != 5 && POOL2D_R != 6 && \
-    POOL2D_R != 7
-#error "pool2d.cl: POOL2D_R must be one of 1, 2, 3, 4, 5, 6, 7"
+#if POOL2D_R < 1 || POOL2D_R > 7
+#error "pool2d.cl: POOL2D_R must be 1 to 7"
 #endif
 #ifndef POOL2D_S
 #define POOL2D_S 3
 #endif
-#if POOL2D_S != 1 && POOL2D_S != 2 && POOL2D_S != 3 && \
-    POOL2D_S != 4 && POOL2D_S != 5 && POOL2D_S != 6 && \
-    POOL2D_S != 7
-#error "pool2d.cl: POOL2D_S must be one of 1, 2, 3, 4, 5, 6, 7"
+#if POOL2D_S < 1 || POOL2D_S > 7
+#error "pool2d.cl: POOL2D_S must be 1 to 7"
 #endif
 #ifndef POOL2D_STRIDE
 #define POOL2D_STRIDE 1
 #endif
-#if POOL2D_STRIDE != 1 && POOL2D_STRIDE != 2 && POOL2D_STRIDE != 3 && \
-    POOL2D_STRIDE != 4
-#error "pool2d.cl: POOL2D_STRIDE must be one of 1, 2, 3, 4"
+#if POOL2D_STRIDE < 1 || POOL2D_STRIDE > 4
+#error "pool2d.cl: POOL2D_STRIDE must be 1 to 4"
 #endif
 #ifndef POOL2D_RUN
 #define POOL2D_RUN 4
 #endif
 #if POOL2D_RUN != 1 && POOL2D_RUN != 2 && POOL2D_RUN != 4
-#error "pool2d.cl: POOL2D_RUN must be one of 1, 2, 4"
+#error "pool2d.cl: POOL2D_RUN must be 1, 2 or 4"
 #endif
 #ifndef POOL2D_PAD
 #define POOL2D_PAD 1
 #endif
 #if POOL2D_PAD != 0 && POOL2D_PAD != 1
-#error "pool2d.cl: POOL2D_PAD must be one of 0, 1"
+#error "pool2d.cl: POOL2D_PAD must be 0 or 1"
 #endif
 #ifndef POOL2D_LX
 #define POOL2D_LX 16
 #endif
-#if POOL2D_LX != 1 && POOL2D_LX != 2 && POOL2D_LX != 4 && \
-    POOL2D_LX != 8 && POOL2D_LX != 16 && POOL2D_LX != 32 && \
-    POOL2D_LX != 64 && POOL2D_LX != 128 && POOL2D_LX != 256
-#error "pool2d.cl: POOL2D_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if POOL2D_LX < 1 || POOL2D_LX > 256 || POOL2D_LX & (POOL2D_LX - 1)
+#error "pool2d.cl: POOL2D_LX must be a power of two from 1 to 256"
 #endif
 #ifndef POOL2D_LY
 #define POOL2D_LY 4
 #endif
-#if POOL2D_LY != 1 && POOL2D_LY != 2 && POOL2D_LY != 4 && \
-    POOL2D_LY != 8 && POOL2D_LY != 16 && POOL2D_LY != 32 && \
-    POOL2D_LY != 64 && POOL2D_LY != 128 && POOL2D_LY != 256
-#error "pool2d.cl: POOL2D_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if POOL2D_LY < 1 || POOL2D_LY > 256 || POOL2D_LY & (POOL2D_LY - 1)
+#error "pool2d.cl: POOL2D_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

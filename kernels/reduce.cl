@@ -27,43 +27,38 @@
 #ifndef REDUCE_MERGE
 #define REDUCE_MERGE 0
 #endif
-#if REDUCE_MERGE != 0 && REDUCE_MERGE != 1 && REDUCE_MERGE != 2 && \
-    REDUCE_MERGE != 3
-#error "reduce.cl: REDUCE_MERGE must be one of 0, 1, 2, 3"
+#if REDUCE_MERGE < 0 || REDUCE_MERGE > 3
+#error "reduce.cl: REDUCE_MERGE must be 0 to 3"
 #endif
 #ifndef REDUCE_TERM
 #define REDUCE_TERM 0
 #endif
 #if REDUCE_TERM != 0 && REDUCE_TERM != 1 && REDUCE_TERM != 2
-#error "reduce.cl: REDUCE_TERM must be one of 0, 1, 2"
+#error "reduce.cl: REDUCE_TERM must be 0, 1 or 2"
 #endif
 #ifndef REDUCE_ROOT
 #define REDUCE_ROOT 0
 #endif
 #if REDUCE_ROOT != 0 && REDUCE_ROOT != 1
-#error "reduce.cl: REDUCE_ROOT must be one of 0, 1"
+#error "reduce.cl: REDUCE_ROOT must be 0 or 1"
 #endif
 #ifndef REDUCE_UNIT
 #define REDUCE_UNIT 1
 #endif
 #if REDUCE_UNIT != 1 && REDUCE_UNIT != 4
-#error "reduce.cl: REDUCE_UNIT must be one of 1, 4"
+#error "reduce.cl: REDUCE_UNIT must be 1 or 4"
 #endif
 #ifndef REDUCE_LANES
 #define REDUCE_LANES 16
 #endif
-#if REDUCE_LANES != 1 && REDUCE_LANES != 2 && REDUCE_LANES != 4 && \
-    REDUCE_LANES != 8 && REDUCE_LANES != 16 && REDUCE_LANES != 32 && \
-    REDUCE_LANES != 64 && REDUCE_LANES != 128 && REDUCE_LANES != 256
-#error "reduce.cl: REDUCE_LANES must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if REDUCE_LANES < 1 || REDUCE_LANES > 256 || REDUCE_LANES & (REDUCE_LANES - 1)
+#error "reduce.cl: REDUCE_LANES must be a power of two from 1 to 256"
 #endif
 #ifndef REDUCE_ROWS
 #define REDUCE_ROWS 4
 #endif
-#if REDUCE_ROWS != 1 && REDUCE_ROWS != 2 && REDUCE_ROWS != 4 && \
-    REDUCE_ROWS != 8 && REDUCE_ROWS != 16 && REDUCE_ROWS != 32 && \
-    REDUCE_ROWS != 64 && REDUCE_ROWS != 128 && REDUCE_ROWS != 256
-#error "reduce.cl: REDUCE_ROWS must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if REDUCE_ROWS < 1 || REDUCE_ROWS > 256 || REDUCE_ROWS & (REDUCE_ROWS - 1)
+#error "reduce.cl: REDUCE_ROWS must be a power of two from 1 to 256"
 #endif
 //@end
 

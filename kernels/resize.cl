@@ -40,50 +40,43 @@
 #define RESIZE_RESIDUAL 0
 #endif
 #if RESIZE_RESIDUAL != 0 && RESIZE_RESIDUAL != 1
-#error "resize.cl: RESIZE_RESIDUAL must be one of 0, 1"
+#error "resize.cl: RESIZE_RESIDUAL must be 0 or 1"
 #endif
 #ifndef RESIZE_UNIT
 #define RESIZE_UNIT 4
 #endif
 #if RESIZE_UNIT != 1 && RESIZE_UNIT != 2 && RESIZE_UNIT != 4
-#error "resize.cl: RESIZE_UNIT must be one of 1, 2, 4"
+#error "resize.cl: RESIZE_UNIT must be 1, 2 or 4"
 #endif
 #ifndef RESIZE_MAPS
 #define RESIZE_MAPS 1
 #endif
-#if RESIZE_MAPS != 1 && RESIZE_MAPS != 2 && RESIZE_MAPS != 4 && \
-    RESIZE_MAPS != 8
-#error "resize.cl: RESIZE_MAPS must be one of 1, 2, 4, 8"
+#if RESIZE_MAPS < 1 || RESIZE_MAPS > 8 || RESIZE_MAPS & (RESIZE_MAPS - 1)
+#error "resize.cl: RESIZE_MAPS must be a power of two from 1 to 8"
 #endif
 #ifndef RESIZE_H
 #define RESIZE_H 2
 #endif
-#if RESIZE_H != 1 && RESIZE_H != 2 && RESIZE_H != 4 && \
-    RESIZE_H != 8
-#error "resize.cl: RESIZE_H must be one of 1, 2, 4, 8"
+#if RESIZE_H < 1 || RESIZE_H > 8 || RESIZE_H & (RESIZE_H - 1)
+#error "resize.cl: RESIZE_H must be a power of two from 1 to 8"
 #endif
 #ifndef RESIZE_W
 #define RESIZE_W 2
 #endif
-#if RESIZE_W != 1 && RESIZE_W != 2 && RESIZE_W != 4 && \
-    RESIZE_W != 8
-#error "resize.cl: RESIZE_W must be one of 1, 2, 4, 8"
+#if RESIZE_W < 1 || RESIZE_W > 8 || RESIZE_W & (RESIZE_W - 1)
+#error "resize.cl: RESIZE_W must be a power of two from 1 to 8"
 #endif
 #ifndef RESIZE_LX
 #define RESIZE_LX 16
 #endif
-#if RESIZE_LX != 1 && RESIZE_LX != 2 && RESIZE_LX != 4 && \
-    RESIZE_LX != 8 && RESIZE_LX != 16 && RESIZE_LX != 32 && \
-    RESIZE_LX != 64 && RESIZE_LX != 128 && RESIZE_LX != 256
-#error "resize.cl: RESIZE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if RESIZE_LX < 1 || RESIZE_LX > 256 || RESIZE_LX & (RESIZE_LX - 1)
+#error "resize.cl: RESIZE_LX must be a power of two from 1 to 256"
 #endif
 #ifndef RESIZE_LY
 #define RESIZE_LY 4
 #endif
-#if RESIZE_LY != 1 && RESIZE_LY != 2 && RESIZE_LY != 4 && \
-    RESIZE_LY != 8 && RESIZE_LY != 16 && RESIZE_LY != 32 && \
-    RESIZE_LY != 64 && RESIZE_LY != 128 && RESIZE_LY != 256
-#error "resize.cl: RESIZE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if RESIZE_LY < 1 || RESIZE_LY > 256 || RESIZE_LY & (RESIZE_LY - 1)
+#error "resize.cl: RESIZE_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

@@ -29,29 +29,25 @@
 #define ROTARY_UNIT 1
 #endif
 #if ROTARY_UNIT != 1 && ROTARY_UNIT != 4
-#error "rotary.cl: ROTARY_UNIT must be one of 1, 4"
+#error "rotary.cl: ROTARY_UNIT must be 1 or 4"
 #endif
 #ifndef ROTARY_HEADS
 #define ROTARY_HEADS 1
 #endif
 #if ROTARY_HEADS != 1 && ROTARY_HEADS != 2 && ROTARY_HEADS != 4
-#error "rotary.cl: ROTARY_HEADS must be one of 1, 2, 4"
+#error "rotary.cl: ROTARY_HEADS must be 1, 2 or 4"
 #endif
 #ifndef ROTARY_LX
 #define ROTARY_LX 16
 #endif
-#if ROTARY_LX != 1 && ROTARY_LX != 2 && ROTARY_LX != 4 && \
-    ROTARY_LX != 8 && ROTARY_LX != 16 && ROTARY_LX != 32 && \
-    ROTARY_LX != 64 && ROTARY_LX != 128 && ROTARY_LX != 256
-#error "rotary.cl: ROTARY_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if ROTARY_LX < 1 || ROTARY_LX > 256 || ROTARY_LX & (ROTARY_LX - 1)
+#error "rotary.cl: ROTARY_LX must be a power of two from 1 to 256"
 #endif
 #ifndef ROTARY_LY
 #define ROTARY_LY 4
 #endif
-#if ROTARY_LY != 1 && ROTARY_LY != 2 && ROTARY_LY != 4 && \
-    ROTARY_LY != 8 && ROTARY_LY != 16 && ROTARY_LY != 32 && \
-    ROTARY_LY != 64 && ROTARY_LY != 128 && ROTARY_LY != 256
-#error "rotary.cl: ROTARY_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if ROTARY_LY < 1 || ROTARY_LY > 256 || ROTARY_LY & (ROTARY_LY - 1)
+#error "rotary.cl: ROTARY_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

@@ -24,23 +24,19 @@
 #define SCALE_SHIFT_UNIT 1
 #endif
 #if SCALE_SHIFT_UNIT != 1 && SCALE_SHIFT_UNIT != 4
-#error "scale_shift.cl: SCALE_SHIFT_UNIT must be one of 1, 4"
+#error "scale_shift.cl: SCALE_SHIFT_UNIT must be 1 or 4"
 #endif
 #ifndef SCALE_SHIFT_LX
 #define SCALE_SHIFT_LX 16
 #endif
-#if SCALE_SHIFT_LX != 1 && SCALE_SHIFT_LX != 2 && SCALE_SHIFT_LX != 4 && \
-    SCALE_SHIFT_LX != 8 && SCALE_SHIFT_LX != 16 && SCALE_SHIFT_LX != 32 && \
-    SCALE_SHIFT_LX != 64 && SCALE_SHIFT_LX != 128 && SCALE_SHIFT_LX != 256
-#error "scale_shift.cl: SCALE_SHIFT_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if SCALE_SHIFT_LX < 1 || SCALE_SHIFT_LX > 256 || SCALE_SHIFT_LX & (SCALE_SHIFT_LX - 1)
+#error "scale_shift.cl: SCALE_SHIFT_LX must be a power of two from 1 to 256"
 #endif
 #ifndef SCALE_SHIFT_LY
 #define SCALE_SHIFT_LY 4
 #endif
-#if SCALE_SHIFT_LY != 1 && SCALE_SHIFT_LY != 2 && SCALE_SHIFT_LY != 4 && \
-    SCALE_SHIFT_LY != 8 && SCALE_SHIFT_LY != 16 && SCALE_SHIFT_LY != 32 && \
-    SCALE_SHIFT_LY != 64 && SCALE_SHIFT_LY != 128 && SCALE_SHIFT_LY != 256
-#error "scale_shift.cl: SCALE_SHIFT_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if SCALE_SHIFT_LY < 1 || SCALE_SHIFT_LY > 256 || SCALE_SHIFT_LY & (SCALE_SHIFT_LY - 1)
+#error "scale_shift.cl: SCALE_SHIFT_LY must be a power of two from 1 to 256"
 #endif
 #ifndef SCALE_SHIFT_ACT
 #define SCALE_SHIFT_ACT none

@@ -22,25 +22,20 @@
 #ifndef SLICE_UNIT
 #define SLICE_UNIT 1
 #endif
-#if SLICE_UNIT != 1 && SLICE_UNIT != 2 && SLICE_UNIT != 4 && \
-    SLICE_UNIT != 8
-#error "slice.cl: SLICE_UNIT must be one of 1, 2, 4, 8"
+#if SLICE_UNIT < 1 || SLICE_UNIT > 8 || SLICE_UNIT & (SLICE_UNIT - 1)
+#error "slice.cl: SLICE_UNIT must be a power of two from 1 to 8"
 #endif
 #ifndef SLICE_LX
 #define SLICE_LX 16
 #endif
-#if SLICE_LX != 1 && SLICE_LX != 2 && SLICE_LX != 4 && \
-    SLICE_LX != 8 && SLICE_LX != 16 && SLICE_LX != 32 && \
-    SLICE_LX != 64 && SLICE_LX != 128 && SLICE_LX != 256
-#error "slice.cl: SLICE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if SLICE_LX < 1 || SLICE_LX > 256 || SLICE_LX & (SLICE_LX - 1)
+#error "slice.cl: SLICE_LX must be a power of two from 1 to 256"
 #endif
 #ifndef SLICE_LY
 #define SLICE_LY 4
 #endif
-#if SLICE_LY != 1 && SLICE_LY != 2 && SLICE_LY != 4 && \
-    SLICE_LY != 8 && SLICE_LY != 16 && SLICE_LY != 32 && \
-    SLICE_LY != 64 && SLICE_LY != 128 && SLICE_LY != 256
-#error "slice.cl: SLICE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if SLICE_LY < 1 || SLICE_LY > 256 || SLICE_LY & (SLICE_LY - 1)
+#error "slice.cl: SLICE_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

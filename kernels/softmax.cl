@@ -39,58 +39,49 @@
 #define SOFTMAX_UNIT 1
 #endif
 #if SOFTMAX_UNIT != 1 && SOFTMAX_UNIT != 4
-#error "softmax.cl: SOFTMAX_UNIT must be one of 1, 4"
+#error "softmax.cl: SOFTMAX_UNIT must be 1 or 4"
 #endif
 #ifndef SOFTMAX_LANES
 #define SOFTMAX_LANES 16
 #endif
-#if SOFTMAX_LANES != 4 && SOFTMAX_LANES != 8 && SOFTMAX_LANES != 16 && \
-    SOFTMAX_LANES != 32 && SOFTMAX_LANES != 64 && SOFTMAX_LANES != 128 && \
-    SOFTMAX_LANES != 256
-#error "softmax.cl: SOFTMAX_LANES must be one of 4, 8, 16, 32, 64, 128, 256"
+#if SOFTMAX_LANES < 4 || SOFTMAX_LANES > 256 || SOFTMAX_LANES & (SOFTMAX_LANES - 1)
+#error "softmax.cl: SOFTMAX_LANES must be a power of two from 4 to 256"
 #endif
 #ifndef SOFTMAX_ROWS
 #define SOFTMAX_ROWS 4
 #endif
-#if SOFTMAX_ROWS != 1 && SOFTMAX_ROWS != 2 && SOFTMAX_ROWS != 4 && \
-    SOFTMAX_ROWS != 8 && SOFTMAX_ROWS != 16 && SOFTMAX_ROWS != 32 && \
-    SOFTMAX_ROWS != 64
-#error "softmax.cl: SOFTMAX_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
+#if SOFTMAX_ROWS < 1 || SOFTMAX_ROWS > 64 || SOFTMAX_ROWS & (SOFTMAX_ROWS - 1)
+#error "softmax.cl: SOFTMAX_ROWS must be a power of two from 1 to 64"
 #endif
 #ifndef SOFTMAX_HELD
 #define SOFTMAX_HELD 4
 #endif
-#if SOFTMAX_HELD != 1 && SOFTMAX_HELD != 2 && SOFTMAX_HELD != 3 && \
-    SOFTMAX_HELD != 4 && SOFTMAX_HELD != 5 && SOFTMAX_HELD != 6 && \
-    SOFTMAX_HELD != 7 && SOFTMAX_HELD != 8 && SOFTMAX_HELD != 9 && \
-    SOFTMAX_HELD != 10 && SOFTMAX_HELD != 11 && SOFTMAX_HELD != 12 && \
-    SOFTMAX_HELD != 13 && SOFTMAX_HELD != 14 && SOFTMAX_HELD != 15 && \
-    SOFTMAX_HELD != 16
-#error "softmax.cl: SOFTMAX_HELD must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+#if SOFTMAX_HELD < 1 || SOFTMAX_HELD > 16
+#error "softmax.cl: SOFTMAX_HELD must be 1 to 16"
 #endif
 #ifndef SOFTMAX_MASK
 #define SOFTMAX_MASK 0
 #endif
 #if SOFTMAX_MASK != 0 && SOFTMAX_MASK != 1
-#error "softmax.cl: SOFTMAX_MASK must be one of 0, 1"
+#error "softmax.cl: SOFTMAX_MASK must be 0 or 1"
 #endif
 #ifndef SOFTMAX_SCALE
 #define SOFTMAX_SCALE 0
 #endif
 #if SOFTMAX_SCALE != 0 && SOFTMAX_SCALE != 1
-#error "softmax.cl: SOFTMAX_SCALE must be one of 0, 1"
+#error "softmax.cl: SOFTMAX_SCALE must be 0 or 1"
 #endif
 #ifndef SOFTMAX_LOG
 #define SOFTMAX_LOG 0
 #endif
 #if SOFTMAX_LOG != 0 && SOFTMAX_LOG != 1
-#error "softmax.cl: SOFTMAX_LOG must be one of 0, 1"
+#error "softmax.cl: SOFTMAX_LOG must be 0 or 1"
 #endif
 #ifndef SOFTMAX_NATIVE
 #define SOFTMAX_NATIVE 0
 #endif
 #if SOFTMAX_NATIVE != 0 && SOFTMAX_NATIVE != 1
-#error "softmax.cl: SOFTMAX_NATIVE must be one of 0, 1"
+#error "softmax.cl: SOFTMAX_NATIVE must be 0 or 1"
 #endif
 //@end
 

@@ -31,16 +31,14 @@
 #ifndef SSD_DECODE_ANCHORS
 #define SSD_DECODE_ANCHORS 16
 #endif
-#if SSD_DECODE_ANCHORS != 1 && SSD_DECODE_ANCHORS != 2 && SSD_DECODE_ANCHORS != 4 && \
-    SSD_DECODE_ANCHORS != 8 && SSD_DECODE_ANCHORS != 16 && SSD_DECODE_ANCHORS != 32 && \
-    SSD_DECODE_ANCHORS != 64
-#error "ssd_decode.cl: SSD_DECODE_ANCHORS must be one of 1, 2, 4, 8, 16, 32, 64"
+#if SSD_DECODE_ANCHORS < 1 || SSD_DECODE_ANCHORS > 64 || SSD_DECODE_ANCHORS & (SSD_DECODE_ANCHORS - 1)
+#error "ssd_decode.cl: SSD_DECODE_ANCHORS must be a power of two from 1 to 64"
 #endif
 #ifndef SSD_DECODE_UNIT
 #define SSD_DECODE_UNIT 4
 #endif
 #if SSD_DECODE_UNIT != 1 && SSD_DECODE_UNIT != 4
-#error "ssd_decode.cl: SSD_DECODE_UNIT must be one of 1, 4"
+#error "ssd_decode.cl: SSD_DECODE_UNIT must be 1 or 4"
 #endif
 //@end
 

@@ -27,25 +27,20 @@
 #ifndef TRANSPOSE_UNIT
 #define TRANSPOSE_UNIT 1
 #endif
-#if TRANSPOSE_UNIT != 1 && TRANSPOSE_UNIT != 2 && TRANSPOSE_UNIT != 4 && \
-    TRANSPOSE_UNIT != 8
-#error "transpose.cl: TRANSPOSE_UNIT must be one of 1, 2, 4, 8"
+#if TRANSPOSE_UNIT < 1 || TRANSPOSE_UNIT > 8 || TRANSPOSE_UNIT & (TRANSPOSE_UNIT - 1)
+#error "transpose.cl: TRANSPOSE_UNIT must be a power of two from 1 to 8"
 #endif
 #ifndef TRANSPOSE_LX
 #define TRANSPOSE_LX 16
 #endif
-#if TRANSPOSE_LX != 1 && TRANSPOSE_LX != 2 && TRANSPOSE_LX != 4 && \
-    TRANSPOSE_LX != 8 && TRANSPOSE_LX != 16 && TRANSPOSE_LX != 32 && \
-    TRANSPOSE_LX != 64 && TRANSPOSE_LX != 128 && TRANSPOSE_LX != 256
-#error "transpose.cl: TRANSPOSE_LX must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if TRANSPOSE_LX < 1 || TRANSPOSE_LX > 256 || TRANSPOSE_LX & (TRANSPOSE_LX - 1)
+#error "transpose.cl: TRANSPOSE_LX must be a power of two from 1 to 256"
 #endif
 #ifndef TRANSPOSE_LY
 #define TRANSPOSE_LY 4
 #endif
-#if TRANSPOSE_LY != 1 && TRANSPOSE_LY != 2 && TRANSPOSE_LY != 4 && \
-    TRANSPOSE_LY != 8 && TRANSPOSE_LY != 16 && TRANSPOSE_LY != 32 && \
-    TRANSPOSE_LY != 64 && TRANSPOSE_LY != 128 && TRANSPOSE_LY != 256
-#error "transpose.cl: TRANSPOSE_LY must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256"
+#if TRANSPOSE_LY < 1 || TRANSPOSE_LY > 256 || TRANSPOSE_LY & (TRANSPOSE_LY - 1)
+#error "transpose.cl: TRANSPOSE_LY must be a power of two from 1 to 256"
 #endif
 //@end
 

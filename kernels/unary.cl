@@ -28,9 +28,8 @@
 #ifndef UNARY_WG
 #define UNARY_WG 64
 #endif
-#if UNARY_WG != 16 && UNARY_WG != 32 && UNARY_WG != 64 && \
-    UNARY_WG != 128 && UNARY_WG != 256
-#error "unary.cl: UNARY_WG must be one of 16, 32, 64, 128, 256"
+#if UNARY_WG < 16 || UNARY_WG > 256 || UNARY_WG & (UNARY_WG - 1)
+#error "unary.cl: UNARY_WG must be a power of two from 16 to 256"
 #endif
 #ifndef UNARY_OP
 #define UNARY_OP exp
@@ -39,13 +38,13 @@
 #define UNARY_AFFINE 1
 #endif
 #if UNARY_AFFINE != 0 && UNARY_AFFINE != 1
-#error "unary.cl: UNARY_AFFINE must be one of 0, 1"
+#error "unary.cl: UNARY_AFFINE must be 0 or 1"
 #endif
 #ifndef UNARY_WHOLE
 #define UNARY_WHOLE 0
 #endif
 #if UNARY_WHOLE != 0 && UNARY_WHOLE != 1
-#error "unary.cl: UNARY_WHOLE must be one of 0, 1"
+#error "unary.cl: UNARY_WHOLE must be 0 or 1"
 #endif
 #ifndef CLAM_ACT_ALPHA
 #define CLAM_ACT_ALPHA 0.2f

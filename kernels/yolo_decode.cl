@@ -31,23 +31,19 @@
 #define YOLO_DECODE_UNIT 1
 #endif
 #if YOLO_DECODE_UNIT != 1 && YOLO_DECODE_UNIT != 4
-#error "yolo_decode.cl: YOLO_DECODE_UNIT must be one of 1, 4"
+#error "yolo_decode.cl: YOLO_DECODE_UNIT must be 1 or 4"
 #endif
 #ifndef YOLO_DECODE_WG
 #define YOLO_DECODE_WG 64
 #endif
-#if YOLO_DECODE_WG != 1 && YOLO_DECODE_WG != 2 && YOLO_DECODE_WG != 4 && \
-    YOLO_DECODE_WG != 8 && YOLO_DECODE_WG != 16 && YOLO_DECODE_WG != 32 && \
-    YOLO_DECODE_WG != 64
-#error "yolo_decode.cl: YOLO_DECODE_WG must be one of 1, 2, 4, 8, 16, 32, 64"
+#if YOLO_DECODE_WG < 1 || YOLO_DECODE_WG > 64 || YOLO_DECODE_WG & (YOLO_DECODE_WG - 1)
+#error "yolo_decode.cl: YOLO_DECODE_WG must be a power of two from 1 to 64"
 #endif
 #ifndef YOLO_DECODE_ROWS
 #define YOLO_DECODE_ROWS 16
 #endif
-#if YOLO_DECODE_ROWS != 1 && YOLO_DECODE_ROWS != 2 && YOLO_DECODE_ROWS != 4 && \
-    YOLO_DECODE_ROWS != 8 && YOLO_DECODE_ROWS != 16 && YOLO_DECODE_ROWS != 32 && \
-    YOLO_DECODE_ROWS != 64
-#error "yolo_decode.cl: YOLO_DECODE_ROWS must be one of 1, 2, 4, 8, 16, 32, 64"
+#if YOLO_DECODE_ROWS < 1 || YOLO_DECODE_ROWS > 64 || YOLO_DECODE_ROWS & (YOLO_DECODE_ROWS - 1)
+#error "yolo_decode.cl: YOLO_DECODE_ROWS must be a power of two from 1 to 64"
 #endif
 //@end
 

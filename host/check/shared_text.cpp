@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "clam/error.hpp"
@@ -29,21 +30,43 @@ std::string body_of(const std::string& name, const std::string& text) {
   return text.substr(head + 2);
 }
 
+/// What refuses a number that is not legal, and says which are: a range, powers of two, or a list.
+std::string refusal(const std::string& file, const DefineTag& define) {
+  constexpr std::size_t kShort = 3;  // numbers that are listed
+  std::vector<int> numbers;
+  for (const std::string& value : define.values) numbers.push_back(std::stoi(value));
+  const auto each = [&](auto follows) {
+    return numbers.size() > kShort && std::adjacent_find(numbers.begin(), numbers.end(),
+                                                         std::not_fn(follows)) == numbers.end();
+  };
+  const bool range = each([](int a, int b) { return b == a + 1; });
+  const bool powers = each([](int a, int b) { return b == 2 * a; });
+  std::string differs, legal;
+  if (range || powers) {
+    differs = fmt::format("{0} < {1} || {0} > {2}", define.name, numbers.front(), numbers.back());
+    if (powers) differs += fmt::format(" || {0} & ({0} - 1)", define.name);
+    legal = fmt::format("{}{} to {}", powers ? "a power of two from " : "", numbers.front(),
+                        numbers.back());
+  } else {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const bool last = i + 1 == numbers.size();
+      if (i > 0) differs += i % kShort == 0 ? " && \\\n    " : " && ";
+      differs += fmt::format("{} != {}", define.name, numbers[i]);
+      legal += fmt::format("{}{}", i == 0 ? "" : last ? " or " : ", ", numbers[i]);
+    }
+  }
+  return fmt::format("#if {}\n#error \"{}: {} must be {}\"\n#endif\n", differs, file, define.name,
+                     legal);
+}
+
 /// The default of each option, and what refuses a number that is not legal.
 std::string options_text(const FileTags& tags) {
-  constexpr std::size_t kAlike = 3;  // comparisons on a line
   std::string text;
   for (const DefineTag& define : tags.defines) {
     if (define.fallback == "off") continue;
     text += fmt::format("#ifndef {0}\n#define {0} {1}\n#endif\n", define.name, define.fallback);
-    if (define.values.empty() || !std::isdigit(define.fallback[0])) continue;
-    std::string differs;
-    for (std::size_t i = 0; i < define.values.size(); ++i) {
-      const char* glue = i == 0 ? "" : i % kAlike == 0 ? " && \\\n    " : " && ";
-      differs += fmt::format("{}{} != {}", glue, define.name, define.values[i]);
-    }
-    text += fmt::format("#if {}\n#error \"{}: {} must be one of {}\"\n#endif\n", differs, tags.file,
-                        define.name, fmt::join(define.values, ", "));
+    const bool numbers = !define.values.empty() && std::isdigit(define.fallback[0]);
+    if (numbers) text += refusal(tags.file, define);
   }
   return text;
 }

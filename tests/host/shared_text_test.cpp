@@ -65,15 +65,25 @@ TEST(shared_text, a_copy_is_written_anew) {
 TEST(shared_text, options_are_made_of_the_tags) {
   const std::string tags =
       "//@define A_F16 off\n//@define A_ACT none {none,relu}\n//@define A_LD 0\n"
-      "//@define A_WG 4 {1,2,4,8}\n//@kernel a\n//@global 1\n//@local 1\n";
+      "//@define A_WG 4 {1,2,4,8}\n//@define A_ROWS 1 {1,2,3,4}\n//@define A_VEC 1 {1,2,4}\n"
+      "//@define A_SUM 6 {1,2,3,4,6}\n//@kernel a\n//@global 1\n//@local 1\n";
   EXPECT_EQ(synced(tags + "//@shared options\nold\n//@end\n"),
             tags +
                 "//@shared options\n"
                 "#ifndef A_ACT\n#define A_ACT none\n#endif\n"
                 "#ifndef A_LD\n#define A_LD 0\n#endif\n"
                 "#ifndef A_WG\n#define A_WG 4\n#endif\n"
-                "#if A_WG != 1 && A_WG != 2 && A_WG != 4 && \\\n    A_WG != 8\n"
-                "#error \"dense.cl: A_WG must be one of 1, 2, 4, 8\"\n#endif\n"
+                "#if A_WG < 1 || A_WG > 8 || A_WG & (A_WG - 1)\n"
+                "#error \"dense.cl: A_WG must be a power of two from 1 to 8\"\n#endif\n"
+                "#ifndef A_ROWS\n#define A_ROWS 1\n#endif\n"
+                "#if A_ROWS < 1 || A_ROWS > 4\n"
+                "#error \"dense.cl: A_ROWS must be 1 to 4\"\n#endif\n"
+                "#ifndef A_VEC\n#define A_VEC 1\n#endif\n"
+                "#if A_VEC != 1 && A_VEC != 2 && A_VEC != 4\n"
+                "#error \"dense.cl: A_VEC must be 1, 2 or 4\"\n#endif\n"
+                "#ifndef A_SUM\n#define A_SUM 6\n#endif\n"
+                "#if A_SUM != 1 && A_SUM != 2 && A_SUM != 3 && \\\n    A_SUM != 4 && A_SUM != 6\n"
+                "#error \"dense.cl: A_SUM must be 1, 2, 3, 4 or 6\"\n#endif\n"
                 "//@end\n");
 }
 
