@@ -236,7 +236,7 @@ int ends_above(__global const void* base, uint bytes) {
 
 //@shared factor
 #if ACC != 0 && !defined(CLAM_F16)
-#error "accumulators of halves (ACC) need CLAM_F16"
+#error "sums in half, the option that ends in _ACC, need CLAM_F16"
 #endif
 
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless

@@ -282,7 +282,7 @@ int ends_above(__global const void* base, uint bytes) {
 
 //@shared factor
 #if ACC != 0 && !defined(CLAM_F16)
-#error "accumulators of halves (ACC) need CLAM_F16"
+#error "sums in half, the option that ends in _ACC, need CLAM_F16"
 #endif
 
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless
@@ -336,10 +336,10 @@ S4 load_t(__global const T4* p) {
 
 //@shared sums
 #if ROWS == 5 && ACC != 0
-#error "a tile of 5 rows has sums in float, ACC 0"
+#error "a tile of 5 rows has sums in float: the option that ends in _ACC must be 0"
 #endif
 #if K0 == 16 && ACC == 2
-#error "K0 must be 4 or 8 where sums are half"
+#error "the option that ends in _K0 must be 4 or 8 where sums are half"
 #endif
 
 // A sum before the loop, as a trip ends, and behind the loop.
@@ -620,7 +620,7 @@ void finish_vector(float4 sum, int i, Tile tile, Output out) {
 
 //@shared parts
 #if PARTS > 1 && LX * LY * PARTS > 64
-#error "a group must have up to 64 work-items where they share k"
+#error "_LX * _LY * _PARTS must be up to 64 where work-items share k"
 #endif
 
 #define SUMS (ROWS * VECTORS)

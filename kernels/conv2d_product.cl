@@ -149,7 +149,7 @@
 #endif
 //@end
 
-#if CONV2D_CHANNELS != 4 && (CONV2D_CHANNELS != 8 || CONV2D_VECTORS != 1)
+#if CONV2D_CHANNELS == 8 && CONV2D_VECTORS != 1
 #error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
 #endif
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY * CONV2D_PARTS > 64
@@ -312,7 +312,7 @@ int ends_above(__global const void* base, uint bytes) {
 
 //@shared factor
 #if ACC != 0 && !defined(CLAM_F16)
-#error "accumulators of halves (ACC) need CLAM_F16"
+#error "sums in half, the option that ends in _ACC, need CLAM_F16"
 #endif
 
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless

@@ -266,8 +266,8 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-/// A group with "{name}" replaced by the row's value under that name; other braces stay. A text
-/// that is these braces alone becomes the value itself, a number or a string.
+/// A group with "{name}" replaced by the row's value under that name; other braces stay. Calls
+/// become the value itself, a number.
 json with_row(const ObjectReader& group, const json& names, const json& row, const json& value) {
   if (!row.is_array() || row.size() != names.size()) {
     group.fail("each", "has {}; a row needs {} values", in_quotes(row.dump()), names.size());
@@ -278,7 +278,7 @@ json with_row(const ObjectReader& group, const json& names, const json& row, con
       group.fail("each", "has {}; a value is a text or a number", in_quotes(row[i].dump()));
     }
     const std::string braces = "{" + names[i].get<std::string>() + "}", word = row[i].dump();
-    replace_all(text, "\"" + braces + "\"", word);
+    replace_all(text, "\"calls\":\"" + braces + "\"", "\"calls\":" + word);
     replace_all(text, braces, row[i].is_string() ? word.substr(1, word.size() - 2) : word);
   }
   return json::parse(text);

@@ -23,7 +23,7 @@ struct ProductKind {
 
 /// What conv2d_product.cl multiplies; its head says what a plane is. Distances are in elements.
 struct Product {
-  ProductKind kind;
+  ProductKind kind{};
   int groups = 1, images = 1;  ///< a launch has groups * images products
   int planes = 1, plane = 0;   ///< planes of a group, and from one to the next
   int vectors = 0;             ///< of 4 pixels, that a plane has of y

@@ -2,7 +2,7 @@
 // factor.cl - what is multiplied, S, and how it is loaded. Needs T, T4 and ACC.
 
 #if ACC != 0 && !defined(CLAM_F16)
-#error "accumulators of halves (ACC) need CLAM_F16"
+#error "sums in half, the option that ends in _ACC, need CLAM_F16"
 #endif
 
 // What is multiplied and summed, until a chunk ends. Packed operands are stored so, unless

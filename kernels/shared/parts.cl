@@ -3,7 +3,7 @@
 // PARTS, LX, LY, and the texts finish and sum_one.
 
 #if PARTS > 1 && LX * LY * PARTS > 64
-#error "a group must have up to 64 work-items where they share k"
+#error "_LX * _LY * _PARTS must be up to 64 where work-items share k"
 #endif
 
 #define SUMS (ROWS * VECTORS)

@@ -3,10 +3,10 @@
 // address, factor and rows_and_vectors.
 
 #if ROWS == 5 && ACC != 0
-#error "a tile of 5 rows has sums in float, ACC 0"
+#error "a tile of 5 rows has sums in float: the option that ends in _ACC must be 0"
 #endif
 #if K0 == 16 && ACC == 2
-#error "K0 must be 4 or 8 where sums are half"
+#error "the option that ends in _K0 must be 4 or 8 where sums are half"
 #endif
 
 // A sum before the loop, as a trip ends, and behind the loop.

@@ -121,8 +121,8 @@ json grouped() {
   workload["nodes"].push_back(json::parse(R"({
     "each": [["i", "k", "act"], [0, 4, ""], [1, 8, " act=relu"]],
     "tensors": {"w{i}": {"shape": [4, "{k}"], "fill": "normal"}},
-    "nodes": [{"name": "p{i}", "what": "product {i}", "problem": "dense m=4 n=4 k={k} dtype=f32{act}", "calls": "{k}",
-               "inputs": {"x": "x{i}", "w": "w{i}"}, "outputs": {"y": "y{i}"}}]})"));
+    "nodes": [{"name": "p{i}", "what": "product {i}", "problem": "dense m=4 n=4 k={k} dtype=f32{act}",
+               "calls": "{k}", "inputs": {"x": "x{i}", "w": "w{i}"}, "outputs": {"y": "y{i}"}}]})"));
   return workload;
 }
 

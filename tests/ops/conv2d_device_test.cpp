@@ -134,7 +134,7 @@ TEST_F(conv2d_device, split_addresses_give_the_same_bits_on_either_way) {
 /// Half sums of eight channels leave no registers: a tile waits in local memory, and its start for
 /// the slow way.
 TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
-  if (!test::runtime().device().fp16) GTEST_SKIP() << "this device has no half";
+  CLAM_NEEDS_F16();
   const test::TemporaryFolder folder;
   test::break_kernel(folder, "conv2d_product.cl", "< (uint)(ulong)base",
                      ">= 0 * (uint)(ulong)base");
