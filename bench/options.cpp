@@ -24,7 +24,7 @@ constexpr const char* kFooter =
     "or its driver failed. 77: nothing could run here.";
 
 bool is_google(const std::string& word) {
-  const bool is_time = word.rfind("--benchmark_min_time", 0) == 0;  // one of the flags here
+  const bool is_time = word.substr(0, word.find('=')) == "--benchmark_min_time";
   return (word.rfind("--benchmark_", 0) == 0 && !is_time) || word.rfind("--v=", 0) == 0;
 }
 
@@ -56,7 +56,10 @@ void add_measuring(CLI::App& app, Options& options) {
                "bench/quick.txt (about a minute)");
   app.add_option("--time,--benchmark_min_time", options.seconds,
                  "seconds of device time per row (0.5; --quick: 0.05)")
-      ->transform([](const std::string& text) { return text.substr(0, text.find('s')); })
+      ->transform([](const std::string& text) {
+        const bool has_unit = text.size() > 1 && text.back() == 's';
+        return text.substr(0, text.size() - has_unit);
+      })
       ->check(CLI::PositiveNumber)
       ->take_last()
       ->type_name("S");

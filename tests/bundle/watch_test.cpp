@@ -363,8 +363,10 @@ TEST(watch_device, elements_are_known_by_what_the_programs_types_are) {
   CLAM_NEEDS_DEVICE();
   if (!has_pyopencl()) GTEST_SKIP() << kNoPyopencl;
   const TemporaryFolder folder;
-  for (const auto& [type, dtype] : std::map<std::string, std::string>{
-           {"float", "float32"}, {"uint2", "int64"}, {"double", "float64"}}) {
+  for (const auto& [type, dtype] : std::map<std::string, std::string>{{"float", "float32"},
+                                                                      {"unsigned int", "uint32"},
+                                                                      {"uint2", "int64"},
+                                                                      {"double", "float64"}}) {
     const std::string target = folder.file("seen-" + type);
     const std::string program =
         adding_program(folder, type + ".py", "program.add(queue, (8,), None, x)", type, dtype);

@@ -97,9 +97,10 @@ std::string write_verdict(const std::string& given, const Bundle& bundle, const 
   StagedFolder staged(folder, true);
   fs::copy(folder, staged.path(), fs::copy_options::recursive);
   const Bundle result = with_verdict(bundle, judged);
-  for (const auto& [tensors, ending] : kTensorsRun) {  // those of an earlier verdict
-    for (const auto& [name, tensor] : bundle.*tensors)
-      fs::remove(path_in(staged.path(), name + ending));
+  for (const TensorSpec& spec : result.plan->tensors) {  // those of an earlier verdict
+    for (const auto& [tensors, ending] : kTensorsRun) {
+      fs::remove(path_in(staged.path(), spec.name + ending));
+    }
   }
   const bool in_one = is_single_file(folder);
   write_case(staged.path(), result);

@@ -80,7 +80,9 @@ std::vector<char> kept_rows(const RunJob& job, const Tensors& outputs, const Box
   for (std::int64_t row = 0; row < rows; ++row) ++copies[bits(out, row * width, width)];
   std::vector<char> kept;
   for (std::int64_t row = 0; row < data.n(); ++row) {
-    kept.push_back(copies[bits(own, row * width, width)]-- > 0);
+    int& left = copies[bits(own, row * width, width)];
+    kept.push_back(left > 0);
+    if (!by_index) --left;
   }
   return kept;
 }

@@ -137,7 +137,9 @@ Expecting expect_apart(std::function<std::chrono::milliseconds()> left) {
     if (answer.is_null()) {
       throw Unsupported("its reference gave nothing, and ended with " + std::to_string(fate.code));
     }
-    if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
+    for (const char* refusal : {"error", "cannot"}) {
+      if (answer.contains(refusal)) throw BadArgument(answer.at(refusal).get<std::string>());
+    }
     read_tensors(folder.path(), bundle);
   };
 }

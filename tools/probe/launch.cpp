@@ -175,10 +175,14 @@ Bundle bundle_of(const Probe& probe) {
 
 ProbeResult run_launch(const Stage& stage) {
   const Bundle bundle = bundle_of(stage.probe);
-  if (!bundle.build_only()) return run(stage, bundle, stage.probe.run.value("times", 1));
-  stage.kernel(bundle.kernels.at(bundle.file), stage.probe.run.at("kernel").get<std::string>(),
-               bundle.options);
-  return ok();
+  try {
+    if (!bundle.build_only()) return run(stage, bundle, stage.probe.run.value("times", 1));
+    stage.kernel(bundle.kernels.at(bundle.file), stage.probe.run.at("kernel").get<std::string>(),
+                 bundle.options);
+    return ok();
+  } catch (const json::exception& error) {
+    throw BadArgument(fmt::format("probe {}: {}", stage.probe.name, error.what()));
+  }
 }
 
 }  // namespace clam

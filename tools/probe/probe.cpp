@@ -28,6 +28,7 @@ constexpr std::string_view kDescription = "/probe.json";
 Probe parse_probe(const std::string& name, const std::string& text) {
   try {
     const json description = json::parse(text);
+    for (const char* key : {"symptom", "source", "reported_on", "advice"}) description.at(key);
     auto probe = description.get<Probe>();
     probe.name = name;
     probe.limit_s = description.value("limit_s", probe.limit_s);

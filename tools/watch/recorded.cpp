@@ -39,6 +39,21 @@ Dtype dtype_of(const std::string& type, std::int64_t bytes) {
   return begins("float") && bytes % 4 == 0 ? Dtype::f32 : Dtype::i32;
 }
 
+/// The scalar of a typedef's words: "uint" of "const unsigned int"; empty where it is none.
+std::string scalar_of(std::vector<std::string> words) {
+  const auto is_qualifier = [](const std::string& word) {
+    return word == "const" || word == "volatile";
+  };
+  words.erase(std::remove_if(words.begin(), words.end(), is_qualifier), words.end());
+  if (words.empty()) return "";
+  const std::string sign = words[0] == "unsigned" ? "u" : "";
+  if (words[0] == "unsigned" || words[0] == "signed") {
+    words.erase(words.begin());
+    if (words.empty()) words.push_back("int");
+  }
+  return words.size() == 1 ? sign + words[0] : "";
+}
+
 /// Whether its words are parts of something else, as of doubles or structures.
 bool is_opaque(const std::string& type) {
   static const std::array known{"float", "half", "char", "uchar", "short", "ushort",
@@ -56,9 +71,14 @@ void name_elements(const Source& source, json& launch) {
     const TakenLines taken = taken_lines(defines_of(source.options, other_options) + source.text);
     for (const Tokens& line : taken.lines) {
       const Tokens tokens = replaced(line, taken.fixed);
-      for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
-        if (!tokens[i].is("typedef") || !tokens[i + 3].is(";")) continue;
-        own[tokens[i + 2].text] = tokens[i + 1].text;
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (!tokens[i].is("typedef")) continue;
+        std::vector<std::string> words;
+        for (++i; i < tokens.size() && tokens[i].is_name(); ++i) words.push_back(tokens[i].text);
+        if (words.empty() || i >= tokens.size() || !tokens[i].is(";")) continue;
+        const std::string name = words.back();
+        words.pop_back();
+        if (const std::string scalar = scalar_of(words); !scalar.empty()) own[name] = scalar;
       }
     }
   } catch (const BadArgument&) {  // a preprocessor's line that only a compiler understands
