@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // multibox_prior: its Problem line, and its plan.
+#include <algorithm>
+
 #include "runtime/number_text.hpp"
 #include "shared/op.hpp"
 

@@ -2,6 +2,8 @@
 // transpose.cpp - the fields of transpose, and how it is computed.
 #include "transpose.hpp"
 
+#include <algorithm>
+
 #include "shared/op.hpp"
 
 namespace clam {

@@ -2,6 +2,7 @@
 // watch_test.cpp - `clam watch`: the launches of programs that know nothing of it, as bundles.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <sstream>

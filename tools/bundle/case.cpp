@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <regex>
 #include <string_view>
 
 #include "check/compare.hpp"

@@ -2,6 +2,7 @@
 // mali.cpp - `clam mali`: kernels through the real Mali compilers, on any machine. Nothing runs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <mutex>

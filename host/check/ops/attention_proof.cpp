@@ -15,6 +15,7 @@
 //   with
 //                                 chunks, weights are rounded to half first
 //   the sum of weights            n + 2 blocks roundings of its value, and 6 for the division
+#include <algorithm>
 #include <functional>
 #include <numeric>
 

@@ -20,6 +20,7 @@
 //   leaky_relu, hard_sigmoid, hard_swish       as activations
 // and gelu by 1e-6 + 4 u |z| (see activation.hpp). A device may take exp(-|z|) below 2^-126 for 0:
 // sigmoid is off by that then.
+#include <algorithm>
 #include <functional>
 
 #include "ops/unary.hpp"

@@ -2,6 +2,8 @@
 // boxes.hpp - what problems say of a detector's boxes.
 #pragma once
 
+#include <algorithm>
+
 #include "op.hpp"
 
 namespace clam {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "window.hpp"
 
+#include <algorithm>
+
 #include "op.hpp"
 
 namespace clam {
