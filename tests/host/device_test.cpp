@@ -25,6 +25,9 @@ TEST(device, json_round_trips) {
     info.fp16 = random() % 2;
     info.extensions = random() % 2 ? "" : "cl_khr_fp16 cl_khr_icd";
     EXPECT_EQ(device_from_json(to_json(info)), info);
+  DeviceInfo other = info;  // its text is part of the key of cached programs
+  other.driver_version += "1";
+  EXPECT_NE(to_text(other), to_text(info));
   }
 }
 
