@@ -13,8 +13,8 @@
 // in their order, in float. What follows the sum is float too. CONV2D_ACC says how sums are kept:
 //
 //   0  in one float per output, by fma
-//   1  in half inside a chunk of 32 planes of a tap; behind the last whole one in chunks of 4
-//      planes, and of 1; the chunks in float
+//   1  in half inside a chunk of 32 planes of a tap; behind the last whole one in a chunk of
+//      CONV2D_REST planes, or in chunks of 4 and of 1; the chunks in float
 //   2  in half
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
@@ -37,9 +37,10 @@
 //@define CONV2D_CHANNELS  4 {4,8}        channels of a tile; 8 with one vector alone
 //@define CONV2D_LX        16 {1,2,4,8,16,32,64}         work-items of a group along the pixels
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
-//@define CONV2D_PARTS     1 {1,2,3,4,6,8,12,16}         work-items that share the sums of a tile
+//@define CONV2D_PARTS     1 {1,2,3,4,6,8,12,16,24}      work-items that share the sums of a tile
 //@define CONV2D_VECTORS   1 {1,2}        vectors of 4 pixels in a tile
-//@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes
+//@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes, and CONV2D_REST
+//@define CONV2D_REST      0 {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}  planes of each part behind its whole chunks; with CONV2D_ACC 1 and CONV2D_WHOLE
 //@define CONV2D_FLAT      0 {0,1}        a plane's vectors are those of a map of y
 //@define CONV2D_LOOSE     0 {0,1,2}      rows of 4 pixels or more, maybe no whole vectors; 1: one row
 //@define CONV2D_GROUPED   0 {0,1}        there are groups of channels
@@ -78,8 +79,8 @@
 #endif
 #if CONV2D_PARTS != 1 && CONV2D_PARTS != 2 && CONV2D_PARTS != 3 && \
     CONV2D_PARTS != 4 && CONV2D_PARTS != 6 && CONV2D_PARTS != 8 && \
-    CONV2D_PARTS != 12 && CONV2D_PARTS != 16
-#error "conv2d_product.cl: CONV2D_PARTS must be 1, 2, 3, 4, 6, 8, 12 or 16"
+    CONV2D_PARTS != 12 && CONV2D_PARTS != 16 && CONV2D_PARTS != 24
+#error "conv2d_product.cl: CONV2D_PARTS must be 1, 2, 3, 4, 6, 8, 12, 16 or 24"
 #endif
 #ifndef CONV2D_VECTORS
 #define CONV2D_VECTORS 1
@@ -92,6 +93,12 @@
 #endif
 #if CONV2D_WHOLE != 0 && CONV2D_WHOLE != 1
 #error "conv2d_product.cl: CONV2D_WHOLE must be 0 or 1"
+#endif
+#ifndef CONV2D_REST
+#define CONV2D_REST 0
+#endif
+#if CONV2D_REST < 0 || CONV2D_REST > 31
+#error "conv2d_product.cl: CONV2D_REST must be 0 to 31"
 #endif
 #ifndef CONV2D_FLAT
 #define CONV2D_FLAT 0
@@ -151,6 +158,9 @@
 
 #if CONV2D_CHANNELS == 8 && CONV2D_VECTORS != 1
 #error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
+#endif
+#if CONV2D_REST && (CONV2D_ACC != 1 || !CONV2D_WHOLE)
+#error "conv2d_product.cl: CONV2D_REST goes with CONV2D_ACC 1 and CONV2D_WHOLE"
 #endif
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY * CONV2D_PARTS > 64
 #error "conv2d_product.cl: groups have up to 64 work-items where sums are in parts"
@@ -425,6 +435,39 @@ S4 load_loose(__global const Loose4* p) {
 #define ALL FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
 #endif
 
+#if CONV2D_REST
+// The planes of the rest behind its first one: 16, 8, 4, 2 and 1 of them, as its number has bits.
+#define MORE (CONV2D_REST - 1)
+#define BEHIND(bit) (1 + (MORE & ~(2 * bit - 1)))
+#define EIGHT_MORE(i) FOUR(NEXT, i) FOUR(NEXT, i + 4)
+#if MORE & 16
+#define MORE_16 EIGHT_MORE(1) EIGHT_MORE(9)
+#else
+#define MORE_16
+#endif
+#if MORE & 8
+#define MORE_8 EIGHT_MORE(BEHIND(8))
+#else
+#define MORE_8
+#endif
+#if MORE & 4
+#define MORE_4 FOUR(NEXT, BEHIND(4))
+#else
+#define MORE_4
+#endif
+#if MORE & 2
+#define MORE_2 ONE(NEXT, BEHIND(2)) ONE(NEXT, BEHIND(2) + 1)
+#else
+#define MORE_2
+#endif
+#if MORE & 1
+#define MORE_1 ONE(NEXT, BEHIND(1))
+#else
+#define MORE_1
+#endif
+#define REST ONE(FIRST, 0) MORE_16 MORE_8 MORE_4 MORE_2 MORE_1
+#endif
+
 #define TRIPS(DO, step, end)     \
   while (BEFORE(x, end)) {       \
     EACH_SUM(BEGIN)              \
@@ -434,15 +477,16 @@ S4 load_loose(__global const Loose4* p) {
   }
 
 // For Mesa's register allocator: half sums of eight channels, and the floats that they are added to,
-// leave few registers. Beside them a work-item's tap, its tile and its start wait in local memory,
-// and are read again where they are used. Volatile, or a compiler would keep them as well.
+// leave few registers. Beside them a work-item's tap, its tile, its start and its place in the group
+// wait in local memory, and are read again where they are used. Volatile, or a compiler would keep
+// them as well.
 #define WAITS (ACC == 1 && CHANNELS == 8 && SPLIT)
 typedef volatile __local int4* Waiting;
 #if WAITS
 #define TAP_WAITS waiting[0] = (int4)((int)LOW(tap), left, phase, planes);
 #define TILE_WAITS                                                      \
   waiting[1] = (int4)((int)out.at, (int)out.b_at, out.channels, own);   \
-  waiting[2] = (int4)((int)x_at, (int)w_at, count, 0);
+  waiting[2] = (int4)((int)x_at, (int)w_at, count, part * LANES + lane);
 #define TAP_AGAIN                 \
   const int4 waited = waiting[0]; \
   LOW(tap) = (uint)waited.x;      \
@@ -455,6 +499,8 @@ typedef volatile __local int4* Waiting;
   out.b_at = (uint)waited.y;      \
   out.channels = waited.z;        \
   own = waited.w;                 \
+  part = waiting[2].w / LANES;    \
+  lane = waiting[2].w % LANES;    \
   place0 = place_of(min(own, tiles - 1), 1, out);
 #define START_AGAIN              \
   const int4 start = waiting[2]; \
@@ -491,6 +537,11 @@ void sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting 
     TRIPS(FOUR(FIRST, 0), 4, end4)
     const Limit end = LIMIT(tap, (uint)planes * in.plane);
     TRIPS(ONE(FIRST, 0), 1, end)
+#elif CONV2D_REST
+    EACH_SUM(BEGIN)
+    REST
+    EACH_SUM(END)
+    MOVE(w, CONV2D_REST * WEIGHT_STEP);
 #endif
     TAP_AGAIN
     phase += in.turn;
@@ -508,7 +559,7 @@ float sum_one(__global const char* tap, __global const char* w, int planes, Plan
   for (int left = in.taps, phase = 0; left > 0; --left) {
     __global const char* x = tap;
     for (int i = 0; i < planes; ++i) {
-      const int in_rest = i >= planes / TRIP * TRIP;
+      const int in_rest = !CONV2D_REST && i >= planes / TRIP * TRIP;
       const int first = i % TRIP == 0 || (in_rest && (i % 4 == 0 || i >= planes / 4 * 4));
       if (ACC == 1 && first) {
         total += (float)t;
@@ -649,13 +700,13 @@ void finish_channel(int i, float4 sum0, float4 sum1, Place place0, Place place1,
 int lane_of(void) { return (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0); }
 
 // Sum i of the tile where parts find each other's.
-void hand_on(float4 sum, int i, __local float4* partial) {
-  partial[((int)get_local_id(2) * SUMS + i) * LANES + lane_of()] = sum;
+void hand_on(float4 sum, int i, int part, int lane, __local float4* partial) {
+  partial[(part * SUMS + i) * LANES + lane] = sum;
 }
 
 // All sums of a tile by scalar loads.
 void sum_slowly(__global const char* x, __global const char* w, int planes, Planes in, Place place0,
-                Place place1, Outputs out, __local float4* partial) {
+                Place place1, Outputs out, int part, int lane, __local float4* partial) {
   for (int i = 0; i < SUMS; ++i) {
     float4 sum = (float4)(0.0f);
     for (int pixel = 0; pixel < 4; ++pixel) {
@@ -664,7 +715,7 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
                   w + i % CHANNELS * (uint)sizeof(S), planes, in);
       sum = (float4)(sum.yzw, one);
     }
-    if (CONV2D_PARTS > 1) hand_on(sum, i, partial);
+    if (CONV2D_PARTS > 1) hand_on(sum, i, part, lane, partial);
     const int channel = i % CHANNELS;
     if (CONV2D_PARTS == 1 && channel < out.channels) {
       finish(sum, bias_of(channel, out), out.at + channel * out.map,
@@ -713,9 +764,10 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
                                    int tap_step, int turn, int phases, int wrap, int k, int map,
                                    int width, int row, int next) {
   __local float4 partial[PARTIAL_SIZE];
+  int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2), lane = lane_of();
 #if WAITS
   __local int4 wait[3 * LANES * CONV2D_PARTS];
-  const Waiting waiting = wait + 3 * ((int)get_local_id(2) * LANES + lane_of());
+  const Waiting waiting = wait + 3 * (part * LANES + lane);
 #else
   const Waiting waiting = 0;
 #endif
@@ -725,7 +777,6 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   // In parts every item stays, for the barrier; those without a tile share the last one's work.
   if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
   const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
-  const int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2);
   const int group = CONV2D_GROUPED ? z - divide(z, groups) * groups : 0;
   const int begin = part * range;
   int count = max(min(range, planes - begin), 0);
@@ -747,7 +798,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
     TILE_AGAIN
     START_AGAIN
     sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
-               place1, out, partial);
+               place1, out, part, lane, partial);
   } else {
     float4 sum[SUMS];
     sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in, waiting);
@@ -756,12 +807,12 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
 #define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - CHANNELS + i], place0, place1, out);
     EACH_CHANNEL(FINISH, 0)
 #else
-#define HAND_ON(i, of, v) hand_on(sum[i + CHANNELS * v], i + CHANNELS * v, partial);
+#define HAND_ON(i, of, v) \
+  hand_on(sum[i + CHANNELS * v], i + CHANNELS * v, part, lane, partial);
     EACH_SUM(HAND_ON)
 #endif
   }
 #if CONV2D_PARTS > 1
-  const int lane = lane_of();
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
   if (part >= SUMS || own >= tiles) return;
@@ -774,8 +825,8 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
       from += SUMS * LANES;
       total += *from;
     }
-    finish(total, bias_of(i % CHANNELS, out), out.at + i % CHANNELS * out.map,
-           i < CHANNELS ? place0 : place1, out);
+    finish(total, bias_of(i % CHANNELS, out), out.at + i % CHANNELS * map * SIZE,
+           CONV2D_VECTORS == 1 || i < CHANNELS ? place0 : place1, out);
   }
 #endif
 }

@@ -14,7 +14,7 @@ struct Conv2d : Convolution {
   static constexpr int kTile = 4;    ///< channels of a tile, and pixels of a vector
   static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
   /// In how many parts conv2d_product may sum: numbers that divide most channels by 8.
-  static constexpr std::array<int, 8> kProductParts{1, 2, 3, 4, 6, 8, 12, 16};
+  static constexpr std::array<int, 9> kProductParts{1, 2, 3, 4, 6, 8, 12, 16, 24};
 
   bool nhwc = problem.choice("layout") == "nhwc", residual = problem.flag("residual");
 

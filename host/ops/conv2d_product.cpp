@@ -56,8 +56,21 @@ std::string sums_option(Acc acc) {
   return acc == Acc::f32 ? "" : fmt::format(" -DCONV2D_ACC={}", static_cast<int>(acc));
 }
 
+/// Planes behind the last whole trip of each part, where the kernel is compiled for their number.
+int known_rest(const Product& product, const ProductCut& cut) {
+  return product.kind.acc == Acc::chunk ? cut.range % kChunk : 0;
+}
+
 bool is_whole(const Product& product, const ProductCut& cut) {
-  return product.planes == cut.parts * cut.range && cut.range % trip_of(product.kind.acc) == 0;
+  const int rest = cut.range % trip_of(product.kind.acc) - known_rest(product, cut);
+  return product.planes == cut.parts * cut.range && rest == 0;
+}
+
+/// Planes of a part: as many for each, or whole trips.
+int range_of(const Product& product, int parts) {
+  const int trip = trip_of(product.kind.acc);
+  const bool may_have_rest = product.kind.acc == Acc::chunk && product.planes % parts == 0;
+  return may_have_rest ? product.planes / parts : ceil_div(product.planes, trip * parts) * trip;
 }
 
 /// From the sums to the outputs of a work-item.
@@ -80,19 +93,21 @@ double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
 }
 
 Work work_of(const Product& product, const ProductCut& cut, const Cost& cost) {
-  constexpr double kTap = 25, kAround = 100;
+  constexpr double kTap = 25, kAround = 100, kChunkEnd = 8;
   const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
   const int rows = ceil_div(ceil_div(product.k, cut.channels), cut.ly);
   const int range = std::min(cut.range, product.planes);
   const ProductKind& kind = product.kind;
-  const double rest = is_whole(product, cut) ? 0 : range % trip_of(kind.acc) / 4 + range % 4;
+  const int behind = range % trip_of(kind.acc);
+  const double rest = is_whole(product, cut) ? 0 : (behind / 4 + behind % 4) * 8;
+  const double chunk = is_whole(product, cut) && behind > 0 ? cut.sums() * kChunkEnd : 0;
   const double plane = cost.numbers.at(0);
   const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
   Work work;
   work.group = cut.lx * cut.ly * cut.parts;
   work.items = 1.0 * columns * rows * product.groups * product.images * work.group;
-  work.instructions = product.taps * (range * plane + rest * 8 + kTap) + kAround +
+  work.instructions = product.taps * (range * plane + rest + chunk + kTap) + kAround +
                       instructions_of_end(product, cut);
   work.bytes =
       product.taps * range * (cut.channels * kind.weight_size() + vector) + bytes_of_end(kind, cut);
@@ -101,7 +116,7 @@ Work work_of(const Product& product, const ProductCut& cut, const Cost& cost) {
 }
 
 /// Mesa's compilers keep the sums of a large tile in registers, but not beside a long activation,
-/// nor where parts have a rest; those of chunks neither in parts nor where there is a rest.
+/// nor where parts have a rest that is not known.
 Reason cannot_have(const Product& product, const ProductCut& cut, std::int64_t most_parts) {
   if (cut.parts > most_parts) return fmt::format("a group has no {} work-items", cut.parts);
   if (cut.parts > 1 && cut.range * (cut.parts - 1) >= product.planes) {
@@ -109,8 +124,7 @@ Reason cannot_have(const Product& product, const ProductCut& cut, std::int64_t m
   }
   if (cut.sums() == kTile) return {};
   if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
-  const bool has_rest = !is_whole(product, cut), in_parts = cut.parts > 1;
-  const bool spills = product.kind.acc == Acc::chunk ? in_parts || has_rest : in_parts && has_rest;
+  const bool spills = cut.parts > 1 && !is_whole(product, cut);
   if (product.kind.activation >= kLongActivation || spills) return "so many sums would spill";
   return {};
 }
@@ -223,14 +237,14 @@ ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
 std::vector<ProductCut> product_cuts(const Product& product, const Request& request) {
   const DeviceInfo& device = request.device;
   const ProductKind& kind = product.kind;
-  const int items = group_items(request), trip = trip_of(kind.acc);
+  const int items = group_items(request);
   const std::int64_t most_parts = std::min<std::int64_t>(items, device.max_work_items[2]);
   std::vector<ProductCut> cuts;
   for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
     for (const int parts : Conv2d::kProductParts) {
       ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], cost["VECTORS"], parts};
       cut.words += fmt::format(",PARTS={}", parts);
-      cut.range = ceil_div(product.planes, trip * parts) * trip;
+      cut.range = range_of(product, parts);
       cut.refused = cannot_have(product, cut, most_parts);
       cut = with_lanes(cut, kGroup, product, cost, device);
       const int own = parts > 1 ? std::min(items, kGroup) : items;
@@ -253,10 +267,12 @@ Launch product_launch(const Request& request, const Product& product, const Prod
     return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
   };
   const int size = static_cast<int>(size_of(kind.dtype));
+  const int rest = is_whole(product, cut) ? known_rest(product, cut) : 0;
   const std::string more = fmt::format(
-      " -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}", cut.parts, cut.vectors,
+      " -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}{}", cut.parts, cut.vectors,
       cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
-      sums_option(kind.acc), flag(is_whole(product, cut), "WHOLE"), flag(product.flat(), "FLAT"),
+      sums_option(kind.acc), flag(is_whole(product, cut), "WHOLE"),
+      rest > 0 ? fmt::format(" -DCONV2D_REST={}", rest) : "", flag(product.flat(), "FLAT"),
       product.loose > 0 ? fmt::format(" -DCONV2D_LOOSE={}", product.loose) : "",
       flag(product.groups > 1, "GROUPED"), split_addresses(request.device));
   const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "check/op_proof.hpp"
 #include "clam/planner.hpp"
@@ -139,13 +140,19 @@ TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
   test::break_kernel(folder, "conv2d_product.cl", "< (uint)(ulong)base",
                      ">= 0 * (uint)(ulong)base");
   const auto carrying = test::runtime_with_kernels(folder);
-  for (const char* words :
-       {"n=2 c=64 h=8 w=8 k=15 r=1 bias residual", "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"}) {
-    const Problem problem = parse(fmt::format("conv2d {} acc=chunk", words), "f16");
+  struct Case {
+    int parts;
+    const char* words;
+  };
+  for (const Case& one :
+       {Case{1, "n=2 c=64 h=8 w=8 k=15 r=1 bias residual"},
+        Case{1, "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"}, Case{1, "c=69 h=5 w=7 k=12 r=1"},
+        Case{2, "c=74 h=5 w=7 k=12 r=1 bias"}}) {
+    const Problem problem = parse(fmt::format("conv2d {} acc=chunk", one.words), "f16");
     SCOPED_TRACE(problem.text());
     const auto plan_of = [&](int channels) {
       PlanOptions options{"conv2d_product"};
-      options.tile = fmt::format("CHANNELS={},VECTORS=1,PARTS=1", channels);
+      options.tile = fmt::format("CHANNELS={},VECTORS=1,PARTS={}", channels, one.parts);
       return make_plan(problem, test::runtime().device(), options);
     };
     const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
@@ -154,6 +161,25 @@ TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
         carried(*carrying, with_split(plan_of(8)));
     const HostTensor y = run(four, inputs).at("y");
     for (Trial* other : {&eight, &split, &carried}) EXPECT_TRUE(run(*other, inputs).at("y") == y);
+  }
+}
+
+/// Each of two parts has whole chunks, or none, and a rest.
+TEST_F(conv2d_device, a_rest_of_a_chunk_of_any_length_is_right) {
+  CLAM_NEEDS_F16();
+  std::vector<int> rests(31);
+  std::iota(rests.begin(), rests.end(), 1);
+  for (const int rest : test::of_this_run(rests)) {
+    const int whole = rest % 2 * 32, channels = rest % 4 < 2 ? 4 : 8;
+    const Problem problem =
+        parse(fmt::format("conv2d c={} h=4 w=9 k=9 r=1 acc=chunk", 2 * (whole + rest)), "f16");
+    const std::string tile = fmt::format("CHANNELS={},VECTORS=1,PARTS=2", channels);
+    const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile});
+    const std::string& options = plan.launches.back().options;
+    EXPECT_TRUE(test::contains(options, fmt::format("REST={} ", rest))) << options;
+    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
+    Trial trial(test::runtime(), plan);
+    expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
   }
 }
 
