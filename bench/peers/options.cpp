@@ -10,7 +10,7 @@
 #include "check/workload.hpp"
 #include "clam/error.hpp"
 #include "clam/op.hpp"
-#include "product.hpp"
+#include "libraries.hpp"
 #include "tail.hpp"
 
 namespace clam::peers {
@@ -57,8 +57,7 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->check(CLI::Range(1, kMostTurns))
       ->type_name("N");
   options.forms = CLAM_FORMS;
-  app.add_option("--forms", options.forms,
-                 "the folder of scan_form.cl and floor.cl (" CLAM_FORMS ")")
+  app.add_option("--forms", options.forms, "the folder of scan_form.cl (" CLAM_FORMS ")")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   app.add_option("--json", options.json, "also write all results to a file")->type_name("FILE");
