@@ -2,105 +2,99 @@
 // facts.cpp - what the card of a board says: its device, its clocks, its measured peaks.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "part.hpp"
 
 namespace clam {
 namespace {
 
 using nlohmann::json;
-using Lines = std::vector<std::pair<std::string, std::string>>;
 
-std::string figure_text(double value) {
+/// A text of a results file, or a figure and how the card shows it.
+struct Fact {
+  const char *key, *title, *unit = "";
+  std::string (*shown)(double) = nullptr;
+};
+
+std::string whole(double value) { return fmt::format("{:.0f}", value); }
+std::string kib(double bytes) { return whole(bytes / 1024); }
+std::string digits(double value) {
   return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 1000 ? 1 : 0);
 }
 
-/// "850" where it stayed, else "850 to 600"; empty where the board does not show it.
-std::string from_to(const Part& before, const Part& after, const std::string& key) {
-  const auto text = [&](const Part& state) {
-    const auto found = state.value().find(key);
-    if (found == state.value().end()) return std::string();
-    return found->is_string() ? found->get<std::string>()
-                              : fmt::format("{:.0f}", state.figure(key).value_or(0));
-  };
-  const std::string first = text(before), last = text(after);
-  if (first.empty() || last.empty() || first == last) return first.empty() ? last : first;
-  return first + " to " + last;
+const std::vector<Fact> kDevice = {{"platform", "platform"},
+                                   {"driver_version", "driver"},
+                                   {"device_version", "OpenCL"},
+                                   {"type", "kind"},
+                                   {"compute_units", "compute units", "", whole},
+                                   {"max_clock_mhz", "stated clock", " MHz", whole},
+                                   {"fp16", "fp16"}};
+
+const std::vector<Fact> kClocks = {{"gpu_mhz", "GPU", " MHz", whole},
+                                   {"gpu_min_mhz", "least GPU clock", " MHz", whole},
+                                   {"gpu_max_mhz", "most GPU clock", " MHz", whole},
+                                   {"gpu_governor", "GPU governor"},
+                                   {"memory_mhz", "memory", " MHz", whole},
+                                   {"gpu_celsius", "GPU temperature", " C", whole},
+                                   {"cpu_governor", "CPU governor"}};
+
+const std::vector<Fact> kPeaks = {{"gflops_f32", "f32", " GFLOP/s", digits},
+                                  {"gflops_f16", "f16", " GFLOP/s", digits},
+                                  {"gb_per_s_copy", "copy", " GB/s", digits},
+                                  {"gb_per_s_read", "read", " GB/s", digits},
+                                  {"gb_per_s_write", "write", " GB/s", digits},
+                                  {"last_cache_bytes", "last cache", " KiB", kib},
+                                  {"launch_us", "a launch", " us", digits},
+                                  {"build_ms", "a build", " ms", digits},
+                                  {"map_gb_per_s", "map", " GB/s", digits},
+                                  {"upload_gb_per_s", "upload", " GB/s", digits},
+                                  {"download_gb_per_s", "download", " GB/s", digits}};
+
+/// Empty where the file does not have it.
+std::string text_of(const Fact& fact, const Part& part) {
+  const auto found = part.value().find(fact.key);
+  if (found == part.value().end()) return "";
+  if (found->is_boolean() && !fact.shown) return *found ? "yes" : "no";
+  return fact.shown ? fact.shown(part.needed_figure(fact.key)) : part.text(fact.key);
 }
 
-Lines device_lines(const Part& own) {
-  const Part device = own.object("device");
-  Lines lines;
-  const auto add = [&](const char* title, const std::string& text) {
-    if (!text.empty()) lines.emplace_back(title, text);
-  };
-  const auto whole = [&](const char* key, const char* unit) {
-    const auto value = device.figure(key);
-    return value ? fmt::format("{:.0f}{}", *value, unit) : "";
-  };
-  add("platform", device.text("platform"));
-  add("driver", device.text("driver_version"));
-  add("OpenCL", device.text("device_version"));
-  add("kind", device.text("type"));
-  add("compute units", whole("compute_units", ""));
-  add("stated clock", whole("max_clock_mhz", " MHz"));
-  const auto fp16 = device.value().find("fp16");
-  if (fp16 != device.value().end() && fp16->is_boolean()) add("fp16", *fp16 ? "yes" : "no");
+/// A list of [title, value]: "850 MHz" where it stayed, else "850 to 600 MHz".
+json lines_of(const std::vector<Fact>& facts, const Part& before, const Part& after) {
+  json lines = json::array();
+  for (const Fact& fact : facts) {
+    const std::string first = text_of(fact, before), last = text_of(fact, after);
+    const bool one = first.empty() || last.empty() || first == last;
+    const std::string text = one ? std::max(first, last) : first + " to " + last;
+    if (!text.empty()) lines.push_back({fact.title, text + fact.unit});
+  }
+  return lines;
+}
+
+json device_lines(const Part& own) {
+  json lines = lines_of(kDevice, own.object("device"), own.object("device"));
   const std::string version = own.text("version");
-  add("measured", own.needed_text("date") + (version.empty() ? "" : ", clam " + version));
-  for (const std::string& file : own.texts("replaced_kernels")) add("replaced kernel", file);
-  return lines;
-}
-
-Lines clock_lines(const Part& board) {
-  const struct {
-    const char *key, *title, *unit;
-  } clocks[] = {{"gpu_mhz", "GPU", " MHz"},
-                {"gpu_min_mhz", "least GPU clock", " MHz"},
-                {"gpu_max_mhz", "most GPU clock", " MHz"},
-                {"gpu_governor", "GPU governor", ""},
-                {"memory_mhz", "memory", " MHz"},
-                {"gpu_celsius", "GPU temperature", " C"},
-                {"cpu_governor", "CPU governor", ""}};
-  Lines lines;
-  for (const auto& [key, title, unit] : clocks) {
-    const std::string text = from_to(board.object("before"), board.object("after"), key);
-    if (!text.empty()) lines.emplace_back(title, text + unit);
+  lines.push_back(
+      {"measured", own.needed_text("date") + (version.empty() ? "" : ", clam " + version)});
+  for (const std::string& file : own.texts("replaced_kernels")) {
+    lines.push_back({"replaced kernel", file});
   }
-  return lines;
-}
-
-Lines peak_lines(const Part& peaks) {
-  Lines lines;
-  const auto add = [&](const char* key, const char* title, const char* unit) {
-    if (const auto value = peaks.figure(key)) lines.emplace_back(title, figure_text(*value) + unit);
-  };
-  add("gflops_f32", "f32", " GFLOP/s");
-  add("gflops_f16", "f16", " GFLOP/s");
-  add("gb_per_s_copy", "copy", " GB/s");
-  add("gb_per_s_read", "read", " GB/s");
-  add("gb_per_s_write", "write", " GB/s");
-  if (const auto bytes = peaks.figure("last_cache_bytes")) {
-    lines.emplace_back("last cache", fmt::format("{:.0f} KiB", *bytes / 1024));
-  }
-  add("launch_us", "a launch", " us");
-  add("build_ms", "a build", " ms");
-  add("map_gb_per_s", "map", " GB/s");
-  add("upload_gb_per_s", "upload", " GB/s");
-  add("download_gb_per_s", "download", " GB/s");
   return lines;
 }
 
 }  // namespace
 
 json facts_of(const Part& own) {
-  const Part peaks = own.object("peaks");
+  const Part board = own.object("board"), peaks = own.object("peaks");
   const char* no_peaks = peaks.texts("refused").empty() ? "Peaks were not measured in this run."
                                                         : "No peak could be measured.";
   return {{{"title", "Device"}, {"lines", device_lines(own)}, {"instead", ""}},
           {{"title", "Clocks, before to after"},
-           {"lines", clock_lines(own.object("board"))},
+           {"lines", lines_of(kClocks, board.object("before"), board.object("after"))},
            {"instead", "This machine shows no clock of the device."}},
-          {{"title", "Measured peaks"}, {"lines", peak_lines(peaks)}, {"instead", no_peaks}}};
+          {{"title", "Measured peaks"},
+           {"lines", lines_of(kPeaks, peaks, peaks)},
+           {"instead", no_peaks}}};
 }
 
 }  // namespace clam
