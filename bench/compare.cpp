@@ -52,6 +52,8 @@ bool beyond_load(const Ratio& ratio, const Timing& a, const Timing& b) {
   return ratio.value > 1 ? ratio.value * left(b) > kEffect : ratio.value < left(a) / kEffect;
 }
 
+std::string text_of(const json& of, const char* key) { return of.value(key, ""); }
+
 /// Without figures.
 Judgement judged(Change change, const std::string& why) { return {change, {}, 1, why}; }
 
@@ -85,21 +87,27 @@ Timing timing_of(const Part& row, const Run& run) {
   return timing;
 }
 
-ComparedRow compare_row(const std::string& name, const Part& a, const Run& run_a, const Part& b,
-                        const Run& run_b) {
-  ComparedRow row;
-  row.name = name;
+json compare_row(const std::string& name, const Part& a, const Run& run_a, const Part& b,
+                 const Run& run_b) {
   const std::string was = validity(a), is = validity(b);
   const Timing before = was == "OK" ? timing_of(a, run_a) : Timing{};
   const Timing after = is == "OK" ? timing_of(b, run_b) : Timing{};
-  row.a_us = before.median_us, row.b_us = after.median_us;
+  json row = {{"name", name}};
+  if (was == "OK") row["a_us"] = before.median_us;
+  if (is == "OK") row["b_us"] = after.median_us;
+  Judgement judgement;
   if (was == "OK" && is == "OK") {
-    row.judgement = judge_change(before, after);
+    judgement = judge_change(before, after);
+    const auto& [value, interval] = judgement.ratio;
+    row["ratio"] = {{"value", value}, {"low", interval.low}, {"high", interval.high}};
+    row["p"] = judgement.p;
   } else if (is == "INVALID" && was == "OK") {
-    row.judgement = judged(Change::failed, b.text("reason"));
+    judgement = judged(Change::failed, b.text("reason"));
   } else {
-    row.judgement = judged(Change::unsure, fmt::format("was {}, is {}", was, is));
+    judgement = judged(Change::unsure, fmt::format("was {}, is {}", was, is));
   }
+  row["verdict"] = bench::name(judgement.change);
+  if (!judgement.why.empty()) row["reason"] = judgement.why;
   return row;
 }
 
@@ -115,41 +123,54 @@ Run run_of(const std::string& file, const json& document) {
   return run;
 }
 
-void note_missing(Comparison& comparison, const Run& run, const Run& other) {
-  int count = 0;
+const json* find_row(const json& comparison, const json& name) {
+  for (const json& row : comparison["rows"]) {
+    if (row["name"] == name) return &row;
+  }
+  return nullptr;
+}
+
+int count(const json& comparison, const char* verdict) {
+  const json& rows = comparison["rows"];
+  return static_cast<int>(std::count_if(
+      rows.begin(), rows.end(), [&](const json& row) { return row["verdict"] == verdict; }));
+}
+
+void note_missing(json& comparison, const Run& run, const Run& other) {
+  int missing = 0;
   std::string first;
   for (const Run::Row& row : run.rows) {
     if (find_by_name(other.rows, row.name)) continue;
-    if (count++ == 0) first = row.name;
+    if (missing++ == 0) first = row.name;
   }
-  if (count == 0) return;
-  comparison.notes.push_back(fmt::format("only in {}: {}{}", run.file, first,
-                                         count > 1 ? fmt::format(" and {} more", count - 1) : ""));
+  if (missing == 0) return;
+  comparison["notes"].push_back(
+      fmt::format("only in {}: {}{}", run.file, first,
+                  missing > 1 ? fmt::format(" and {} more", missing - 1) : ""));
 }
 
 /// INVALID, with the file where it is.
-ComparedRow failed_in(const Comparison& run, ComparedRow row) {
-  row.judgement.why += ", in " + run.b;
+json failed_in(const json& run, json row) {
+  row["reason"] = text_of(row, "reason") + ", in " + text_of(run, "b");
   return row;
 }
 
 /// What becomes of a row of the last run, for what an earlier one says of it.
-void agree(ComparedRow& row, const Comparison& earlier) {
-  const ComparedRow* before = find_by_name(earlier.rows, row.name);
-  const Change is = row.judgement.change;
-  const Change was = before ? before->judgement.change : Change::unsure;
-  if (is == was || is == Change::failed) return;
-  if (was == Change::failed) {
+void agree(json& row, const json& earlier) {
+  const json* before = find_row(earlier, row["name"]);
+  const std::string is = row["verdict"], was = before ? (*before)["verdict"] : json("UNSURE");
+  if (is == was || is == "INVALID") return;
+  if (was == "INVALID") {
     row = failed_in(earlier, *before);
-  } else if (is != Change::unsure && (is != Change::same || was != Change::unsure)) {
-    row.judgement.change = Change::unsure;
-    row.judgement.why =
-        fmt::format("{}, but {} in {}", name(is), before ? name(was) : "not measured", earlier.b);
+  } else if (is != "UNSURE" && (is != "SAME" || was != "UNSURE")) {
+    row["verdict"] = "UNSURE";
+    row["reason"] =
+        fmt::format("{}, but {} in {}", is, before ? was : "not measured", text_of(earlier, "b"));
   }
 }
 
-void note_once(Comparison& comparison, const std::string& note) {
-  auto& notes = comparison.notes;
+void note_once(json& comparison, const json& note) {
+  json& notes = comparison["notes"];
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
@@ -161,21 +182,25 @@ std::string microseconds(double us) {
 }
 
 /// Rows that a filter left out are as if not there.
-Comparison compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
-                        const json& b) {
+json compare_runs(const std::string& a_name, const json& a, const std::string& b_name,
+                  const json& b) {
   const Run before = run_of(a_name, a), after = run_of(b_name, b);
-  Comparison comparison{a_name, b_name, {}, {}};
+  json comparison = {{"clam_comparison", 1},
+                     {"a", a_name},
+                     {"b", b_name},
+                     {"notes", json::array()},
+                     {"rows", json::array()}};
   if (before.device != after.device) {
-    comparison.notes.push_back(
+    comparison["notes"].push_back(
         fmt::format("A was measured on {}, B on {}: they are compared all the same", before.device,
                     after.device));
   }
   for (const auto& [name, row] : after.rows) {
     const Run::Row* old = find_by_name(before.rows, name);
     if (!old || (validity(old->said) == "skipped" && validity(row) == "skipped")) continue;
-    comparison.rows.push_back(compare_row(name, old->said, before, row, after));
+    comparison["rows"].push_back(compare_row(name, old->said, before, row, after));
   }
-  if (comparison.rows.empty()) {
+  if (comparison["rows"].empty()) {
     throw BadArgument(
         fmt::format("{} and {} have no measured row in common; measure the same "
                     "problems in both runs",
@@ -189,17 +214,17 @@ Comparison compare_runs(const std::string& a_name, const json& a, const std::str
 /// The last of several runs against the same A: in it only rows are FAST or SLOW that are so in
 /// each, and none is SAME that is FAST or SLOW in another; but one that is INVALID in any of them
 /// is that.
-Comparison agreed(const std::vector<Comparison>& runs) {
+json agreed(const std::vector<json>& runs) {
   if (runs.empty()) throw BadArgument("there is no run to compare");
-  Comparison last = runs.back();
+  json last = runs.back();
   for (auto earlier = runs.begin(); earlier + 1 != runs.end(); ++earlier) {
-    for (const std::string& note : earlier->notes) note_once(last, note);
+    for (const json& note : (*earlier)["notes"]) note_once(last, note);
     note_once(last, fmt::format("verdicts are those of {}; where {} disagrees, they are UNSURE",
-                                last.b, earlier->b));
-    for (ComparedRow& row : last.rows) agree(row, *earlier);
-    for (const ComparedRow& row : earlier->rows) {
-      if (row.judgement.change != Change::failed || find_by_name(last.rows, row.name)) continue;
-      last.rows.push_back(failed_in(*earlier, row));
+                                text_of(last, "b"), text_of(*earlier, "b")));
+    for (json& row : last["rows"]) agree(row, *earlier);
+    for (const json& row : (*earlier)["rows"]) {
+      if (row["verdict"] != "INVALID" || find_row(last, row["name"])) continue;
+      last["rows"].push_back(failed_in(*earlier, row));
     }
   }
   return last;
@@ -244,72 +269,46 @@ Judgement judge_change(const Timing& a, const Timing& b) {
   return judgement;
 }
 
-int Comparison::count(Change change) const {
-  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [&](const ComparedRow& row) {
-    return row.judgement.change == change;
-  }));
-}
-
-Comparison compare_files(const std::vector<std::string>& files) {
+json compare_files(const std::vector<std::string>& files) {
   const auto read = [](const std::string& file) {
     return parse_json_file(file, "clam-bench --json");
   };
   const json a = read(files.at(0));
-  std::vector<Comparison> runs;
+  std::vector<json> runs;
   for (auto b = files.begin() + 1; b != files.end(); ++b) {
     runs.push_back(compare_runs(files[0], a, *b, read(*b)));
   }
-  return agreed(runs);
+  json comparison = agreed(runs);
+  comparison["regressed"] = count(comparison, "SLOW") + count(comparison, "INVALID") > 0;
+  return comparison;
 }
 
 const char* name(Change change) { return word_of(kChangeWords, change); }
 
-std::string to_text(const Comparison& comparison) {
-  std::string text = fmt::format("A: {}\nB: {}\n", comparison.a, comparison.b);
-  for (const std::string& note : comparison.notes) text += note + "\n";
+std::string comparison_text(const json& comparison) {
+  std::string text =
+      fmt::format("A: {}\nB: {}\n", text_of(comparison, "a"), text_of(comparison, "b"));
+  for (const json& note : comparison["notes"]) text += note.get<std::string>() + "\n";
   text += fmt::format("\n{:>10} {:>10} {:>7} {:>15}  {:<7}  row\n", "A us", "B us", "B/A", "95 %",
                       "verdict");
-  for (const ComparedRow& row : comparison.rows) {
-    const Judgement& judgement = row.judgement;
-    const bool timed = row.a_us > 0 && row.b_us > 0;
-    const Interval& interval = judgement.ratio.interval;
-    text += fmt::format(
-        "{:>10} {:>10} {:>7} {:>15}  {:<7}  {}{}\n", microseconds(row.a_us), microseconds(row.b_us),
-        timed ? fmt::format("{:.3f}", judgement.ratio.value) : "-",
-        timed ? fmt::format("{:.3f}..{:.3f}", interval.low, interval.high) : "-",
-        name(judgement.change), row.name, judgement.why.empty() ? "" : " (" + judgement.why + ")");
+  for (const json& row : comparison["rows"]) {
+    std::string ratio = "-", interval = "-";
+    if (row.contains("ratio")) {
+      const auto figure = [&](const char* key) { return row["ratio"][key].get<double>(); };
+      ratio = fmt::format("{:.3f}", figure("value"));
+      interval = fmt::format("{:.3f}..{:.3f}", figure("low"), figure("high"));
+    }
+    text += fmt::format("{:>10} {:>10} {:>7} {:>15}  {:<7}  {}{}\n",
+                        microseconds(row.value("a_us", 0.0)), microseconds(row.value("b_us", 0.0)),
+                        ratio, interval, text_of(row, "verdict"), text_of(row, "name"),
+                        row.contains("reason") ? " (" + text_of(row, "reason") + ")" : "");
   }
-  text += "\n";
-  for (const Change change :
-       {Change::slow, Change::failed, Change::fast, Change::same, Change::unsure}) {
-    text += fmt::format("{}{} {}", change == Change::slow ? "" : ", ", comparison.count(change),
-                        name(change));
+  const char* separator = "\n";
+  for (const char* verdict : {"SLOW", "INVALID", "FAST", "SAME", "UNSURE"}) {
+    text += fmt::format("{}{} {}", separator, count(comparison, verdict), verdict);
+    separator = ", ";
   }
   return text + "\n";
-}
-
-json to_json(const Comparison& comparison) {
-  json value = {{"clam_comparison", 1},
-                {"a", comparison.a},
-                {"b", comparison.b},
-                {"notes", comparison.notes},
-                {"regressed", comparison.regressed()},
-                {"rows", json::array()}};
-  for (const ComparedRow& row : comparison.rows) {
-    const Judgement& judgement = row.judgement;
-    json each = {{"name", row.name}, {"verdict", name(judgement.change)}};
-    if (row.a_us > 0) each["a_us"] = row.a_us;
-    if (row.b_us > 0) each["b_us"] = row.b_us;
-    if (row.a_us > 0 && row.b_us > 0) {
-      each["ratio"] = {{"value", judgement.ratio.value},
-                       {"low", judgement.ratio.interval.low},
-                       {"high", judgement.ratio.interval.high}};
-      each["p"] = judgement.p;
-    }
-    if (!judgement.why.empty()) each["reason"] = judgement.why;
-    value["rows"].push_back(each);
-  }
-  return value;
 }
 
 }  // namespace clam::bench

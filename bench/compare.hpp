@@ -40,28 +40,14 @@ struct Judgement {
 /// share the machine's state.
 Judgement judge_change(const Timing& a, const Timing& b);
 
-struct ComparedRow {
-  std::string name;
-  double a_us = 0, b_us = 0;  ///< medians; 0 where a row is INVALID
-  Judgement judgement;
-};
+/// A, and one or more runs to compare with it, as the document of --json: of several what all of
+/// them agree on. "regressed" says whether a row is slower, or INVALID where it was OK. Rows are
+/// those in both, as in B; then INVALID ones of other runs. Throws BadArgument when one of the
+/// files is none of --json that is read here, when a part of it is damaged, and when there is
+/// nothing to compare.
+nlohmann::json compare_files(const std::vector<std::string>& files);
 
-struct Comparison {
-  std::string a, b;                ///< the files' names
-  std::vector<std::string> notes;  ///< what is said before the rows
-  std::vector<ComparedRow> rows;   ///< those in both, as in b; then INVALID ones of other runs
-
-  int count(Change change) const;
-  /// A row is slower, or INVALID where it was OK.
-  bool regressed() const { return count(Change::slow) + count(Change::failed) > 0; }
-};
-
-std::string to_text(const Comparison& comparison);
-nlohmann::json to_json(const Comparison& comparison);
-
-/// A, and one or more runs to compare with it: of several what all of them agree on. Throws
-/// BadArgument when one of them is no file of --json that is read here, when a part of it is
-/// damaged, and when there is nothing to compare.
-Comparison compare_files(const std::vector<std::string>& files);
+/// The same as a table.
+std::string comparison_text(const nlohmann::json& comparison);
 
 }  // namespace clam::bench

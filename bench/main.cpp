@@ -16,7 +16,6 @@
 #include "clam/clam.hpp"
 #include "compare.hpp"
 #include "document.hpp"
-#include "frame.hpp"
 #include "launch_policy.hpp"
 #include "machine/pinned_clocks.hpp"
 #include "measure.hpp"
@@ -209,6 +208,64 @@ std::function<void(Peaks&)> peak_meter(const Options& options, const MeterOption
   };
 }
 
+/// What is measured around the rows, and what their conditions take of it.
+class Frame {
+ public:
+  /// `measure` measures the peaks, or some again and keeps what is larger. Where limits are given,
+  /// nothing is measured unless a row seems to exceed them.
+  Frame(Runtime& runtime, std::function<void(Peaks&)> measure, const std::optional<Limits>& given)
+      : runtime_(runtime),
+        measure_(std::move(measure)),
+        given_(given.has_value()),
+        limits_(given.value_or(Limits{})) {}
+
+  /// Before the rows.
+  void open(Table& table) {
+    if (given_) return;
+    for (const std::string& line : board_.state().unpinned) {
+      table.say(line +
+                ": times may be longer than they need be; hold the clocks: tools/bench --pin");
+    }
+    measure_(around_.peaks);
+    limits_ = limits_of(around_.peaks);
+    table.peaks(around_.peaks);
+    around_.before = board_.state();
+  }
+
+  /// After the last of them.
+  void close(Table& table) {
+    if (given_) return;
+    around_.after = board_.state();
+    if (runtime_.tainted()) return;
+    look_again();
+    table.peaks_again(around_.peaks);
+  }
+
+  void watch(MeterOptions& how) {
+    how.clock = &clock_;
+    how.limits = &limits_;
+    how.look_again = [this] { look_again(); };
+  }
+
+  const Limits& limits() const { return limits_; }
+  const Surroundings& around() const { return around_; }
+  const Board& board() const { return board_; }
+
+ private:
+  void look_again() {
+    measure_(around_.peaks);
+    limits_ = larger_of(limits_, limits_of(around_.peaks));
+  }
+
+  Runtime& runtime_;
+  std::function<void(Peaks&)> measure_;
+  bool given_;
+  Limits limits_;
+  Surroundings around_;
+  Board board_;
+  ClockWatch clock_{board_};
+};
+
 /// Each row in processes of its own, under the limits that this one measures.
 void isolate_rows(const Options& options, Opened& opened, const Frame& frame, MeterOptions& how) {
   how.visits = options.quick ? 1 : 2;
@@ -321,11 +378,11 @@ int compare(const Options& options) {
     throw BadArgument(file + " is compared: let --json name another file");
   }
   if (!options.json.empty()) require_writable(options.json);
-  const Comparison comparison = compare_files(files);
-  fmt::print("{}", to_text(comparison));
+  const nlohmann::json comparison = compare_files(files);
+  fmt::print("{}", comparison_text(comparison));
   std::fflush(stdout);
-  if (!options.json.empty()) write_file(options.json, to_json(comparison).dump(2) + "\n");
-  return comparison.regressed() ? 1 : 0;
+  if (!options.json.empty()) write_file(options.json, comparison.dump(2) + "\n");
+  return comparison["regressed"] ? 1 : 0;
 }
 
 int run(const Options& options) {

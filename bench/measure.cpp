@@ -21,7 +21,10 @@ constexpr std::int64_t kLargestBatch =
 constexpr int kBatchesARound = 6;      // wished for
 constexpr double kWallOverEvents = 3;  // a round ends though its events claim too little
 constexpr std::size_t kClaimedLaunches = 16;  // shown of an INVALID row
-constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
+constexpr double kMostMemory = double(std::int64_t{1} << 30);
+/// Bytes of a row for each of its tensors: on the device once; on the host as the last image, and
+/// as the expected one with its bounds in doubles.
+constexpr double kHeld = 6;
 
 void skip(const Reason& reason) {
   if (reason) throw Unsupported(*reason);
@@ -114,7 +117,7 @@ Meter::Meter(Runtime& runtime, const Selection& selection, std::vector<Result>& 
     options_.make = [this](const Row& row) { return std::make_unique<Subject>(runtime_, row); };
   }
   if (options_.memory_bytes == 0) {
-    options_.memory_bytes = std::min(kMostMemory, runtime_.device().global_mem_bytes / 4);
+    options_.memory_bytes = std::min(kMostMemory, double(runtime_.device().global_mem_bytes) / 4);
   }
 }
 
@@ -212,17 +215,14 @@ void Meter::begin_group(std::size_t first) {
   group_.clear();  // its buffers go before new ones come
   passes_ = 0;
   const Clock::time_point start = Clock::now();
-  std::int64_t bytes = 0;
+  double bytes = 0;
   for (std::size_t row = first; row < selection_.rows.size(); ++row) {
     if (row != first && (!wanted_[row] || asked_[row])) continue;
-    // The next row's size is not known before it is made: the last one's is the guess.
-    const Entry* last = group_.empty() ? nullptr : group_.back().get();
-    const std::int64_t guess = last && last->subject ? last->subject->bytes() : 0;
-    if (last && bytes + guess > options_.memory_bytes) break;
+    bytes += kHeld * bytes_of(selection_.rows[row].problem);
     const double most_s = options_.group_seconds;
-    if (last && most_s > 0 && seconds_since(start) > most_s) break;
+    const bool late = most_s > 0 && seconds_since(start) > most_s;
+    if (row != first && (bytes > options_.memory_bytes || late)) break;
     add_to_group(row);
-    if (group_.back()->subject) bytes += group_.back()->subject->bytes();
   }
 }
 

@@ -28,7 +28,7 @@ struct MeterOptions {
   double warm_up_seconds = 0.5;
   std::uint64_t seed = 1;          ///< of the order of the rows in each round
   double launch_limit_s = 0;       ///< see conditions.hpp; 0: none
-  std::int64_t memory_bytes = 0;   ///< that rows measured in turns may hold together; 0: a default
+  double memory_bytes = 0;         ///< that rows measured in turns may hold together; 0: a default
   const Limits* limits = nullptr;  ///< may be filled in later
   /// Measures the limits again, as other programs may have made them low: called before condition 4
   /// gives a row up.

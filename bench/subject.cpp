@@ -36,25 +36,6 @@ Packing measure_packing(Trial& trial) {
   return packing;
 }
 
-/// On the device once; on the host as its last image and as its expected one.
-std::int64_t bytes_of(const Plan& plan) {
-  std::int64_t bytes = 0;
-  for (const TensorSpec& tensor : plan.tensors) bytes += 3 * tensor.bytes();
-  for (const BufferSpec& buffer : plan.buffers) bytes += buffer.bytes;
-  return bytes;
-}
-
-std::int64_t bytes_of(const Reference& reference) {
-  std::size_t bytes = 0;
-  for (const auto& [name, expected] : reference) {
-    const std::size_t numbers =
-        expected.value.size() + expected.bound.size() + expected.other.size();
-    bytes += numbers * sizeof(double) + expected.also.size() * sizeof(std::vector<double>);
-    bytes += static_cast<std::size_t>(expected.exact.size()) * sizeof(float);
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
 }  // namespace
 
 Subject::Subject(Runtime& runtime, const Row& row)
@@ -67,7 +48,6 @@ Subject::Subject(Runtime& runtime, const Row& row, Trial trial)
                             reference_options(set_.check, runtime_.device(), plan().variant));
   trial_.upload(inputs);
   packing_ = measure_packing(trial_);
-  bytes_ = bytes_of(plan()) + bytes_of(reference_);
 }
 
 Verification Subject::check(int group) {

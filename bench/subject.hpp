@@ -51,7 +51,6 @@ class Subject {
   const Plan& plan() const { return trial_.plan(); }
   const std::string& data_set() const { return set_.name; }
   const Packing& packing() const { return packing_; }
-  std::int64_t bytes() const { return bytes_; }  ///< of memory that it holds, device and host
 
  protected:
   Trial& trial() { return trial_; }
@@ -62,7 +61,6 @@ class Subject {
   Trial trial_;
   Reference reference_;
   Packing packing_;
-  std::int64_t bytes_ = 0;
   Batch last_;
 };
 

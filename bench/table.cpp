@@ -175,38 +175,34 @@ std::string Table::figures_of(const Row& row, const Result& result) const {
                      result.launches, result.error_over_bound);
 }
 
-void Table::show_invalid(const std::string& start, const Row& row, const Result& result) {
-  fmt::print(out_, "{}{} {}: {}\n", start,
-             result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
-             short_reason(row, result));
-}
-
 void Table::show(const Place& place) {
-  const auto& [in_block, line] = place;
+  const auto& [block, line] = place;
   const Row& row = selection_.rows[line.row];
   const Result& result = results_[line.row];
   if (!result.was_run()) return;
   show_head(place);
-  if (!in_block) {
-    if (result.outcome != Outcome::fine) return show_invalid("", row, result);
-    const std::string nodes = nodes_of(selection_, line.row);
-    fmt::print(out_, "{}  {}{}\n", figures_of(row, result), problem_cell(row, result),
-               nodes.empty() ? "" : ": " + nodes);
-    return;
+  std::string name, columns, end;
+  if (block) {
+    const Workload::Node* node = block->node(line);
+    name = fmt::format("{:<{}} ", name_of(*block, line), name_width(*block));
+    columns = fmt::format(" {:>5}", node && node->calls > 0 ? std::to_string(node->calls) : "-");
+    for (const Workload::Column& column : block->workload.columns) {
+      columns += fmt::format("  {:>{}}", published_cell(*block, line, column.key),
+                             column_width(*block, column));
+    }
+    const double claimed = node ? node->claimed_gflops : 0;
+    if (claimed > 0) end = fmt::format(" (published claim: {:.0f} GFLOP/s)", claimed);
+  } else if (const std::string nodes = nodes_of(selection_, line.row); !nodes.empty()) {
+    end = ": " + nodes;
   }
-  const Block& block = *in_block;
-  const Workload::Node* node = block.node(line);
-  const std::string name = fmt::format("{:<{}} ", name_of(block, line), name_width(block));
-  if (result.outcome != Outcome::fine) return show_invalid(name, row, result);
-  fmt::print(out_, "{}{} {:>5}", name, figures_of(row, result),
-             node && node->calls > 0 ? std::to_string(node->calls) : "-");
-  for (const Workload::Column& column : block.workload.columns) {
-    fmt::print(out_, "  {:>{}}", published_cell(block, line, column.key),
-               column_width(block, column));
+  if (result.valid()) {
+    fmt::print(out_, "{}{}{}  {}{}\n", name, figures_of(row, result), columns,
+               problem_cell(row, result), end);
+  } else {
+    fmt::print(out_, "{}{} {}: {}\n", name,
+               result.outcome == Outcome::check_failed ? "INVALID" : "ERROR", row.name,
+               short_reason(row, result));
   }
-  const bool claim = node && node->claimed_gflops > 0;
-  fmt::print(out_, "  {}{}\n", problem_cell(row, result),
-             claim ? fmt::format(" (published claim: {:.0f} GFLOP/s)", node->claimed_gflops) : "");
 }
 
 void Table::row_done(std::size_t row) {

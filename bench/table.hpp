@@ -41,7 +41,6 @@ class Table {
     Line line;
   };
   void show(const Place& place);
-  void show_invalid(const std::string& start, const Row& row, const Result& result);
   /// Unless it was printed last.
   void show_head(const Place& place);
   void show_farthest();

@@ -9,6 +9,10 @@
 
 namespace clam::peers {
 
+/// Without bias, mask, residual and activation, which these libraries do not know. Parts of the sum
+/// of a product are kept: alpha and scale.
+Problem bare(Problem problem);
+
 /// Empty, or why CLBlast cannot compute the problem, which is bare().
 Reason clblast_lacks(const Problem& problem);
 /// The routine of CLBlast that computes it.

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,35 +20,29 @@ constexpr Words<5> kOutcomeWords{"fine", "no peer", "check failed", "skipped", "
 
 constexpr std::size_t kNodeWidth = 16;
 
-/// Of a peer's ratios: their geometric mean, and the least with its node.
-struct Mean {
-  int count = 0, below_one = 0;
-  double logs = 0, least = 0;
-  std::string least_node;
-
-  void add(double ratio, const std::string& node) {
-    if (count == 0 || ratio < least) least = ratio, least_node = node;
-    ++count;
-    below_one += ratio < 1;
-    logs += std::log(ratio);
-  }
-  double geometric() const { return std::exp(logs / count); }
-};
-
-/// By op, and "all" of them.
-using Means = std::map<std::string, Mean>;
-
-/// Of one peer's times over clam's: above 1, clam is faster.
-Means means_of(const std::string& peer, const std::vector<Row>& rows,
-               const std::vector<Result>& results) {
-  Means means;
+/// Of one peer's times over clam's, by op and "all" of them: above 1, clam is faster.
+json means_of(const std::string& peer, const std::vector<Row>& rows,
+              const std::vector<Result>& results) {
+  std::map<std::string, std::vector<std::pair<double, std::string>>> ratios;  // with their nodes
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Yardstick* library = find_by_name(results[i].yardsticks, peer);
     if (!library) continue;
     const std::string node = rows[i].node.empty() ? rows[i].problem.text() : rows[i].node;
     for (const std::string& group : {rows[i].problem.schema().name, std::string("all")}) {
-      means[group].add(library->us / results[i].clam_us, node);
+      ratios[group].emplace_back(library->us / results[i].clam_us, node);
     }
+  }
+  json means = json::object();
+  for (const auto& [group, all] : ratios) {
+    const auto& [least, least_node] = *std::min_element(all.begin(), all.end());
+    double logs = 0;
+    for (const auto& [ratio, node] : all) logs += std::log(ratio);
+    const auto is_below_one = [](const auto& each) { return each.first < 1; };
+    means[group] = {{"count", all.size()},
+                    {"geometric_mean", std::exp(logs / double(all.size()))},
+                    {"least", least},
+                    {"least_node", least_node},
+                    {"below_one", std::count_if(all.begin(), all.end(), is_below_one)}};
   }
   return means;
 }
@@ -62,12 +57,14 @@ const char* word(Outcome outcome) {
                                             : name(outcome);
 }
 
-void print_means(const char* peer, const Means& means) {
+void print_means(const char* peer, const json& means) {
   if (means.empty()) return;
   fmt::print("\n{}'s time / clam's (above 1: clam is faster)\n", peer);
-  for (const auto& [op, mean] : means) {
+  for (const auto& [op, mean] : means.items()) {
     fmt::print("  {:<13} geometric mean of {:>2}: {:.2f}; least {:.2f}, {}; {} below 1\n", op,
-               mean.count, mean.geometric(), mean.least, mean.least_node, mean.below_one);
+               mean["count"].get<int>(), mean["geometric_mean"].get<double>(),
+               mean["least"].get<double>(), mean["least_node"].get<std::string>(),
+               mean["below_one"].get<int>());
   }
 }
 
@@ -81,18 +78,6 @@ std::string text_of(const Yardstick& yardstick, double clam_us) {
   }
   return fmt::format("{} {:>8.1f} {:>5.2f}{}", yardstick.name, yardstick.us, 1 / over,
                      about.empty() ? "" : " (" + about + ")");
-}
-
-json to_json(const Means& means) {
-  json value = json::object();
-  for (const auto& [op, mean] : means) {
-    value[op] = {{"count", mean.count},
-                 {"geometric_mean", mean.geometric()},
-                 {"least", mean.least},
-                 {"least_node", mean.least_node},
-                 {"below_one", mean.below_one}};
-  }
-  return value;
 }
 
 json to_json(const Row& row, const Result& result) {
@@ -177,8 +162,8 @@ std::string make_document(Runtime& runtime, const Options& options, const std::s
                    {"turns", options.turns},
                    {"rows", json::array()},
                    {"over_clam",
-                    {{"clblast", to_json(means_of("clblast", rows, results))},
-                     {"openblas", to_json(means_of("openblas", rows, results))}}}};
+                    {{"clblast", means_of("clblast", rows, results)},
+                     {"openblas", means_of("openblas", rows, results)}}}};
   if (!openblas.empty()) document["openblas"] = openblas;
   for (std::size_t i = 0; i < results.size(); ++i) {
     document["rows"].push_back(to_json(rows[i], results[i]));

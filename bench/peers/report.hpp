@@ -6,9 +6,23 @@
 #include <vector>
 
 #include "clam/clam.hpp"
-#include "options.hpp"
 
 namespace clam::peers {
+
+/// The command line.
+struct Options {
+  std::vector<std::string> workloads, problems;
+  std::string node, device, json;
+  std::string forms;  ///< the folder of the kernels of other forms
+  int turns = 7;
+  bool list = false;
+};
+
+struct Row {
+  std::string workload, node;  ///< empty: the problem was given as a line
+  Problem problem;             ///< bare()
+  std::string set;             ///< the data that it is timed on
+};
 
 enum class Outcome { fine, no_peer, check_failed, unsupported, device_error };
 

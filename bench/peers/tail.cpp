@@ -10,16 +10,9 @@
 namespace clam::peers {
 namespace {
 
-using Role = TensorSpec::Role;
-
 constexpr std::int64_t kScanGroup = 256;
-
-/// A work-item for each of `items`, in each batch item.
-Launch launch_of(const char* file, const char* kernel, std::int64_t items, std::int64_t batch,
-                 std::int64_t group, std::vector<Arg> args) {
-  const std::int64_t rounded = (items + group - 1) / group * group;
-  return {file, kernel, "", {rounded, batch, 1}, {group, 1, 1}, std::move(args)};
-}
+constexpr int kCountsLaunches = 3;  // of get_valid_counts, at most
+constexpr double kCountsBar = 2, kNmsBar = 3;
 
 /// get_valid_counts of float rows by a tree in global memory: flags, a copy of them, ceil(log2 n)
 /// launches up the tree, its root, as many down, -1 everywhere, the rows that are valid: 39
@@ -35,9 +28,11 @@ Plan scan_form(const Problem& problem, const DeviceInfo& device) {
   plan.tensors = problem.tensors();
   plan.buffers = {{"flags", BufferSpec::Role::scratch, bytes},
                   {"sums", BufferSpec::Role::scratch, bytes}};
+  // A work-item for each of `items`, in each batch item.
   const auto launch = [&](const char* kernel, std::int64_t items, std::vector<Arg> args) {
+    const std::int64_t rounded = (items + group - 1) / group * group;
     plan.launches.push_back(
-        launch_of("scan_form.cl", kernel, items, batch, group, std::move(args)));
+        {"scan_form.cl", kernel, "", {rounded, batch, 1}, {group, 1, 1}, std::move(args)});
   };
   const BufferArg data{"data"}, flags{"flags"}, sums{"sums"}, out{"out"}, indices{"indices"};
   const auto level = [&](const char* kernel, std::int64_t width) {
@@ -56,45 +51,14 @@ Plan scan_form(const Problem& problem, const DeviceInfo& device) {
   return plan;
 }
 
-constexpr std::int64_t kGroup = 64;
-constexpr int kCountsLaunches = 3;  // of get_valid_counts, at most
-constexpr double kCountsBar = 2, kNmsBar = 3;
-
-/// 0, 1, 2, ...
-HostTensor numbers(std::int64_t n) {
-  HostTensor tensor(Dtype::i32, {n});
-  for (std::int64_t i = 0; i < n; ++i) tensor.set(i, static_cast<double>(i));
-  return tensor;
-}
-
-Plan floor_plan(const char* kernel, std::vector<TensorSpec> tensors, std::int64_t items,
-                std::vector<Arg> args) {
-  Plan plan;
-  plan.problem = plan.variant = kernel;
-  plan.tensors = std::move(tensors);
-  plan.launches = {launch_of("floor.cl", kernel, items, 1, kGroup, std::move(args))};
-  return plan;
-}
-
-/// Reads and writes `bytes` in all.
-Subject copy_of(Runtime& runtime, double bytes) {
-  const auto vectors = static_cast<std::int32_t>(bytes / 2 / 16);
-  const HostTensor src = numbers(4LL * vectors);
-  const Plan plan = floor_plan("floor_copy",
-                               {{"src", Role::input, Dtype::i32, src.shape(), {}, 0},
-                                {"dst", Role::output, Dtype::i32, src.shape(), {}, 0}},
-                               vectors, {BufferArg{"src"}, BufferArg{"dst"}, vectors});
-  return {runtime, plan, {{"src", src}}, {{"dst", {src, {}, {}}}}};
+/// Reads so many floats and writes as many.
+Task copy_of(Runtime& runtime, std::int64_t floats) {
+  const Problem problem = Problem::parse(fmt::format("unary op=relu shape={} dtype=f32", floats));
+  return {runtime, problem, usual_data_set(problem).name};
 }
 
 /// A group that does next to nothing.
-Subject one_launch(Runtime& runtime) {
-  const HostTensor dst = numbers(kGroup);
-  const Plan plan =
-      floor_plan("floor_launch", {{"dst", Role::output, Dtype::i32, dst.shape(), {}, 0}}, kGroup,
-                 {BufferArg{"dst"}});
-  return {runtime, plan, {}, {{"dst", {dst, {}, {}}}}};
-}
+Task one_launch(Runtime& runtime) { return copy_of(runtime, 64); }
 
 /// The plans in turns. Returns the median of each in microseconds.
 std::vector<double> medians_of(const std::vector<std::pair<const char*, Subject*>>& subjects,
@@ -116,10 +80,10 @@ Result measure_counts(Runtime& runtime, const Row& row, int turns) {
   // Where all rows are valid, they are read twice: their scores, then all of them.
   double bytes = bytes_of(row.problem);
   bytes += static_cast<double>(task.trial.plan().tensor("data")->bytes());
-  Subject copy = copy_of(runtime, bytes), launch = one_launch(runtime);
+  Task copy = copy_of(runtime, static_cast<std::int64_t>(bytes / 2 / sizeof(float)));
+  Task launch = one_launch(runtime);
   const std::vector<double> us = medians_of(
-      {{"clam", &task}, {"scan_form", &form}, {"floor_copy", &copy}, {"floor_launch", &launch}},
-      turns);
+      {{"clam", &task}, {"scan_form", &form}, {"copy", &copy}, {"launch", &launch}}, turns);
   return result_of(
       task, us[0],
       {{"scan_form", fmt::format("a tree, {} launches", form.trial.plan().launches.size()), us[1],
@@ -140,9 +104,9 @@ Problem counts_before(const Problem& nms) {
 
 Result measure_nms(Runtime& runtime, const Row& row, int turns) {
   Task task(runtime, row.problem, row.set), counts(runtime, counts_before(row.problem), row.set);
-  Subject launch = one_launch(runtime);
-  const std::vector<double> us = medians_of(
-      {{"clam", &task}, {"get_valid_counts", &counts}, {"floor_launch", &launch}}, turns);
+  Task launch = one_launch(runtime);
+  const std::vector<double> us =
+      medians_of({{"clam", &task}, {"get_valid_counts", &counts}, {"launch", &launch}}, turns);
   const auto launches = task.trial.plan().launches.size();
   return result_of(task, us[0],
                    {{"floor",

@@ -319,6 +319,22 @@ void read_nodes(const ObjectReader& part, const std::string& origin, Workload& w
   }
 }
 
+/// A file that says how it differs from one of clam's own is that one with the changes.
+json patched(const json& own, const std::string& origin) {
+  const ObjectReader reader(own, origin);
+  if (!reader.has("based_on")) return own;
+  reader.only({"clam_workload", "name", "title", "about", "based_on", "patch"});
+  const EmbeddedFile* base = find_by_name(embedded_workloads(), reader.text("based_on") + ".json");
+  if (!base) reader.fail("based_on", "is {}, no workload here", in_quotes(reader.text("based_on")));
+  try {
+    json whole = json::parse(base->text).patch(reader.at("patch"));
+    for (const char* key : {"name", "title", "about"}) whole[key] = reader.text(key);
+    return whole;
+  } catch (const json::exception& error) {
+    reader.fail("patch", "is no JSON Patch of it: {}", error.what());
+  }
+}
+
 std::string stem(std::string_view file) { return std::string(file.substr(0, file.rfind(".json"))); }
 
 }  // namespace
@@ -369,6 +385,7 @@ Workload parse_workload(std::string_view text, const std::string& origin,
   } catch (const json::exception& error) {
     throw BadArgument(fmt::format("{}: is no JSON: {}", origin, error.what()));
   }
+  value = patched(value, origin);
   const ObjectReader reader(value, origin);
   if (reader.at("clam_workload") != 1) {
     reader.fail("clam_workload", "is not 1, the version that this program reads");

@@ -167,7 +167,6 @@ TEST(bench_peers_device, a_wrong_form_is_an_invalid_row_that_names_it) {
   std::string text = read_file(CLAM_SOURCE_DIR "/bench/peers/scan_form.cl");
   ASSERT_NE(text.find(from), text.npos);
   write_file(folder.file("scan_form.cl"), text.erase(text.find(from), from.size()));
-  write_file(folder.file("floor.cl"), read_file(CLAM_SOURCE_DIR "/bench/peers/floor.cl"));
   const Finished done = run_peers(
       {"--turns", "1", "--problem", "get_valid_counts n=9 dtype=f32", "--forms", folder.path()});
   EXPECT_EQ(done.code, 1) << done.out << done.err;

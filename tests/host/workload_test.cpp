@@ -161,6 +161,24 @@ TEST(workload, bad_groups_are_refused_with_a_sentence) {
             start + "tensors has 'w0', which is there already");
 }
 
+TEST(workload, a_file_may_be_a_patch_of_one_of_clams) {
+  json file = json::parse(R"({
+    "clam_workload": 1, "name": "tiny", "title": "Tiny", "about": "dcmt with two pools less",
+    "based_on": "dcmt",
+    "patch": [{"op": "remove", "path": "/nodes/3"}, {"op": "remove", "path": "/nodes/2"}]})");
+  const Workload workload = parse_workload(file.dump(), "tiny.json");
+  EXPECT_EQ(workload.name, "tiny");
+  ASSERT_EQ(workload.nodes.size(), 2u);
+  EXPECT_EQ(workload.nodes[1].name, "global_average_pool_31");
+  file["patch"][0]["path"] = "/nodes/9";
+  EXPECT_NE(refusal(file).find("tiny.json: patch is no JSON Patch of it: "), std::string::npos);
+  file["based_on"] = "tiny";
+  EXPECT_EQ(refusal(file), "tiny.json: based_on is 'tiny', no workload here");
+  file["based_on"] = "dcmt";
+  file.erase("patch");
+  EXPECT_EQ(refusal(file).rfind("tiny.json: ", 0), 0u) << refusal(file);
+}
+
 TEST(workload, reads_a_path) {
   const std::string path = ::testing::TempDir() + "clam_tiny_workload.json";
   std::ofstream(path) << good().dump();

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "bench/results_file.hpp"
 #include "clam/error.hpp"
 #include "cli.hpp"
-#include "report/part.hpp"
 #include "report/submit.hpp"
 #include "runtime/atomic_file.hpp"
 

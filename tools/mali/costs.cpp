@@ -87,12 +87,25 @@ Plan plan_of(const Probe& probe, const CostRow& row) {
   return make_plan(problem, gpu_device(find_gpu("g610")), wanted);
 }
 
-json table_of(const std::string& text) {
+constexpr const char* kColumns[] = {"kernel",  "dtype",   "acc",  "tile",
+                                    "Mesa 25", "Mesa 26", "other"};
+
+/// Each row as an object, without what is null.
+std::vector<json> rows_of(const std::string& text) {
   const json table = json::parse(text, nullptr, false);
-  if (!table.is_object() || !table.contains("costs") || !table["costs"].is_array()) {
-    throw BadArgument("this is no table of costs: it has no list 'costs'");
+  if (!table.is_object() || table.value("columns", json()) != json(kColumns) ||
+      !table.contains("costs") || !table["costs"].is_array()) {
+    throw BadArgument("this is no table of costs: it has no list 'costs' of the known columns");
   }
-  return table;
+  std::vector<json> rows;
+  for (const json& values : table["costs"]) {
+    json row;
+    for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+      if (!values.at(i).is_null()) row[kColumns[i]] = values[i];
+    }
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 /// Where a compiler merged loops, so that tags do not count them: what the hot loop of a product of
@@ -163,11 +176,10 @@ std::vector<CostRow> measure_costs(const std::string& text, Compiler& compiler,
   };
   std::vector<Job> jobs;
   std::vector<Plan> all;
-  const json table = table_of(text);
-  for (const json& row : table["costs"]) {
+  for (const json& row : rows_of(text)) {
     Job job{{row.at("kernel"), row.at("dtype"), row.at("acc"), row.at("tile"), {}}, {}, {}, {}};
     if (!row.contains("Mesa 25")) continue;
-    job.of_mesa25 = row["Mesa 25"].get<Numbers>();
+    job.of_mesa25 = row.at("Mesa 25").get<Numbers>();
     job.probes = probes_of(job.row);
     if (job.probes.empty()) continue;
     for (const Probe& probe : job.probes) job.plans.push_back(plan_of(probe, job.row));
@@ -199,10 +211,10 @@ std::vector<CostRow> measure_costs(const std::string& text, Compiler& compiler,
 
 std::string with_costs(const std::string& text, const std::vector<CostRow>& rows,
                        const std::string& compiler) {
-  std::string out = "{\n  \"format\": 1,\n  \"costs\": [";
+  std::string out = fmt::format("{{\n  \"format\": 2,\n  \"columns\": [\"{}\"],\n  \"costs\": [",
+                                fmt::join(kColumns, "\", \""));
   const char* separator = "\n";
-  const json table = table_of(text);
-  for (json row : table["costs"]) {
+  for (json row : rows_of(text)) {
     for (const CostRow& measured : rows) {
       if (row.at("kernel") != measured.kernel || row.at("dtype") != measured.dtype ||
           row.at("acc") != measured.acc || row.at("tile") != measured.tile) {
@@ -216,14 +228,13 @@ std::string with_costs(const std::string& text, const std::vector<CostRow>& rows
         row.contains("Mesa 25") || row.contains("Mesa 26") || row.contains("other");
     if (!has_numbers) continue;
     std::string line;
-    for (const char* key : {"kernel", "dtype", "acc", "tile", "Mesa 25", "Mesa 26", "other"}) {
-      if (!row.contains(key)) continue;
-      const std::string value =
-          row[key].is_array() ? fmt::format("[{:g}]", fmt::join(row[key].get<Numbers>(), ", "))
-                              : row[key].dump();
-      line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", key, value);
+    for (const char* key : kColumns) {
+      const json& value = row[key];  // null, where there was none
+      line += line.empty() ? "" : ", ";
+      line += value.is_array() ? fmt::format("[{:g}]", fmt::join(value.get<Numbers>(), ", "))
+                               : value.dump();
     }
-    out += fmt::format("{}    {{{}}}", separator, line);
+    out += fmt::format("{}    [{}]", separator, line);
     separator = ",\n";
   }
   return out + "\n  ]\n}\n";

@@ -149,13 +149,14 @@ const std::map<std::string, Rule>& rules() {
       {"data_set", phrase},     {"outcome", phrase},      {"validity", phrase},
       {"kernel_hash", hash},    {"marks", phrase},        {"reason", condition},
       {"gpu_governor", phrase}, {"cpu_governor", phrase}, {"unpinned", unpinned},
-      {"folded_into", phrase}};
+      {"folded_into", phrase},  {"version", numbers},     {"date", day}};
   return all;
 }
 
 /// Keys whose numbers are kept, and the objects and lists on the way to them.
 const std::set<std::string>& known_keys() {
   static const std::set<std::string> keys = {
+      "schema", "board", "peaks", "counters", "workloads",
       // rows
       "bytes", "floor_us", "flops", "gb_per_s", "gflop_per_s", "host_us", "iterations", "launches",
       "of_peak", "other_load", "outputs", "pack", "us", "median", "min", "mean", "cv", "high",
@@ -196,7 +197,7 @@ class Sieve {
   }
 
   json text(const std::string& kept, const std::string& before, const std::string& path) {
-    if (kept != before) leave_out(path);
+    if (kept != before) leave_out(path == "clam.date" ? "the time of day" : path);
     return kept.empty() ? json() : json(kept);
   }
   void leave_out(const std::string& path) {
@@ -270,35 +271,21 @@ Submission without_identity(const json& document) {
   if (!document.is_object() || !document.contains("clam") || !document["clam"].is_object()) {
     throw BadArgument("this is no results file: clam-bench --json writes one");
   }
-  const json& own = document["clam"];
   Sieve sieve;
-  json kept = {{"schema", own.value("schema", 0)}};
   for (const auto& [key, value] : document.items()) {
     if (key != "clam") sieve.leave_out(key);
   }
-  for (const auto& [key, value] : own.items()) {
-    const std::string path = "clam." + key;
-    if (key == "schema") continue;
-    if (key == "version") {
-      kept[key] = numbers(value.get<std::string>());
-    } else if (key == "date") {
-      kept[key] = day(value.get<std::string>());
-      sieve.leave_out("the time of day");
-    } else if (key == "device") {
-      kept[key] = device_of(value, sieve);
-    } else if (key == "workloads") {
-      kept[key] = own_models(sieve.keep(value, key, path));
-    } else if (key == "board" || key == "peaks" || key == "rows" || key == "counters") {
-      kept[key] = sieve.keep(value, key, path);
-      if (key != "rows") continue;
-      for (json& row : kept[key]) {
-        if (!row.contains("problem")) continue;
-        if (!row.contains("name")) row["name"] = row["problem"];
-        row["command"] = "clam-bench --problem '" + row["problem"].get<std::string>() + "'";
-      }
-    } else {
-      sieve.leave_out(path);
-    }
+  json own = document["clam"], kept;
+  if (own.contains("device")) kept["device"] = device_of(own["device"], sieve);
+  own.erase("device");
+  kept.update(sieve.keep(own, "", "clam"));
+  if (kept.contains("workloads")) kept["workloads"] = own_models(kept["workloads"]);
+  if (!kept.contains("rows"))
+    return {{{"benchmarks", json::array()}, {"clam", kept}}, sieve.left_out};
+  for (json& row : kept["rows"]) {
+    if (!row.contains("problem")) continue;
+    if (!row.contains("name")) row["name"] = row["problem"];
+    row["command"] = "clam-bench --problem '" + row["problem"].get<std::string>() + "'";
   }
   return {{{"benchmarks", json::array()}, {"clam", kept}}, sieve.left_out};
 }

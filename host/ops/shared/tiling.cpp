@@ -32,10 +32,10 @@ const Table& table() {
     Table rows;
     const nlohmann::json file = nlohmann::json::parse(embedded_costs().front().text);
     for (const nlohmann::json& row : file.at("costs")) {
-      for (const char* compiler : {kMesa25, kMesa26, kOther}) {
-        if (!row.contains(compiler)) continue;
-        rows[{row.at("kernel"), row.at("dtype"), row.at("acc"), compiler}].push_back(
-            {row.at("tile"), row.at(compiler).get<std::vector<double>>(), compiler});
+      for (std::size_t i = 4; i < row.size(); ++i) {
+        if (row[i].is_null()) continue;
+        const std::string compiler = file.at("columns")[i];
+        rows[{row[0], row[1], row[2], compiler}].push_back({row[3], row[i], compiler});
       }
     }
     return rows;
