@@ -18,7 +18,7 @@ namespace clam::bench {
 /// What was measured around the rows.
 struct Surroundings {
   Peaks peaks;
-  nlohmann::json before, after;  ///< Board::state
+  nlohmann::json before = nlohmann::json::object(), after = before;  ///< Board::state
 };
 
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.
