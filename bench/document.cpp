@@ -186,7 +186,7 @@ std::string make_document(const std::string& google, const Options& options,
          {"device", clam::to_json(runtime.device())},
          {"counters", counters_json(runtime)},
          {"replaced_kernels", runtime.files().overrides()},
-         {"board", {{"before", to_json(around.before)}, {"after", to_json(around.after)}}},
+         {"board", {{"before", around.before}, {"after", around.after}}},
          {"rows", json::array()},
          {"workloads", json::array()}};
   const bool no_peaks = around.peaks.rows.empty() && around.peaks.refused.empty();

@@ -2,7 +2,7 @@
 // document.hpp - the file of --json: Google Benchmark's form, with everything else under "clam".
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace clam::bench {
 /// What was measured around the rows.
 struct Surroundings {
   Peaks peaks;
-  BoardState before, after;
+  nlohmann::json before = nlohmann::json::object(), after = before;  ///< Board::state
 };
 
 /// `google`: Google Benchmark's JSON, or empty when nothing was run.

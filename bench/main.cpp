@@ -222,7 +222,7 @@ class Frame {
   /// Before the rows.
   void open(Table& table) {
     if (given_) return;
-    for (const std::string& line : board_.state().unpinned) {
+    for (const std::string& line : board_.unpinned()) {
       table.say(line +
                 ": times may be longer than they need be; hold the clocks: tools/bench --pin");
     }

@@ -32,7 +32,7 @@ class Sysfs {
     put(folder + "/governor", "simple_ondemand");
   }
   Board board() const { return Board(Machine(folder_.path())); }
-  json state() const { return to_json(board().state()); }
+  json state() const { return board().state(); }
 
  private:
   TemporaryFolder folder_;
@@ -215,7 +215,7 @@ TEST(bench_board_device, table_and_file_tell_of_the_clock_and_of_the_peaks) {
   bench::Surroundings around;
   around.peaks.gflops_f32 = 100;
   around.peaks.rows = {{"fma float4", "f32", 4, 0, 1, 100}};
-  around.before.gpu_mhz = 850;
+  around.before["gpu_mhz"] = 850.0;
   const json own =
       json::parse(make_document("", options, selection, results, around, runtime())).at("clam");
   EXPECT_EQ(own.at("board").at("before"), (json{{"gpu_mhz", 850.0}}));

@@ -71,7 +71,7 @@ TEST(pinned_clocks, are_held_for_a_while) {
   {
     const PinnedClocks pinned(sysfs.machine(), domains);
     EXPECT_EQ(sysfs.state(), kHeld);
-    EXPECT_TRUE(Board(sysfs.machine()).state().unpinned.empty());
+    EXPECT_TRUE(Board(sysfs.machine()).unpinned().empty());
   }
   EXPECT_EQ(sysfs.state(), kBefore);
 }

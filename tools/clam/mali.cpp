@@ -159,7 +159,9 @@ class OneGpu {
           kernels, asked_.expectations, key,
           [&](const mali::KernelId& kernel) { return compiler.fingerprint(kernel); });
     }
-    report_.kernels = compiler.compile(kernels);
+    for (mali::KernelCode& code : compiler.compile(kernels)) {
+      report_.kernels.push_back({std::move(code)});
+    }
     if (request_.judges()) {
       check_tags(plans);
     } else {
@@ -202,13 +204,13 @@ class OneGpu {
   /// A second opinion where Arm's own compiler is installed; one that it lacks stays empty.
   void ask_malioc_too() {
     const std::string malioc = find_program("malioc");
+    report_.has_malioc = !malioc.empty();
     if (malioc.empty()) return;
-    for (const mali::KernelCode& code : report_.kernels) {
+    for (MaliKernel& code : report_.kernels) {
       try {
-        report_.malioc.push_back(mali::ask_malioc(malioc, *report_.gpu, files_.get(code.file),
-                                                  code.options, code.kernel));
+        code.malioc = mali::ask_malioc(malioc, *report_.gpu, files_.get(code.file), code.options,
+                                       code.kernel);
       } catch (const DeviceError& error) {
-        report_.malioc.emplace_back();
         report_.malioc_error = error.what();
       }
     }

@@ -34,8 +34,8 @@ void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
                        report.compiler));
   sums.passed += report.unchanged;
   bool told_unjudged = false;
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    const mali::Judgement& judgement = report.judgements[i];
+  for (const MaliKernel& kernel : report.kernels) {
+    const mali::Judgement& judgement = *kernel.judgement;
     sums.add(judgement);
     const bool is_unjudged = judgement.verdict == Verdict::unjudged;
     if (judgement.sentence.empty() || (is_unjudged && told_unjudged)) continue;
@@ -43,9 +43,8 @@ void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
     const std::string word = judgement.fails()     ? out.red("FAIL")
                              : judgement.is_skip() ? out.yellow("skip")
                                                    : out.yellow("note");
-    out.text(fmt::format("{} {} {}{}{}\n     {}{}\n", word, report.gpu->key,
-                         report.kernels[i].kernel, report.kernels[i].options.empty() ? "" : "  ",
-                         report.kernels[i].options, judgement.sentence,
+    out.text(fmt::format("{} {} {}{}{}\n     {}{}\n", word, report.gpu->key, kernel.kernel,
+                         kernel.options.empty() ? "" : "  ", kernel.options, judgement.sentence,
                          is_unjudged ? " (and so are the others)" : ""));
   }
 }
@@ -124,9 +123,8 @@ int judge(Cli& cli, const GateRequest& request, const std::string& pattern,
       ++(report.cannot_run ? sums.skipped : sums.failed);
       continue;
     }
-    for (const mali::KernelCode& code : report.kernels) {
-      report.judgements.push_back(
-          mali::judge(report.gpu->key, report.compiler, code, expectations));
+    for (MaliKernel& code : report.kernels) {
+      code.judgement = mali::judge(report.gpu->key, report.compiler, code, expectations);
     }
     print_judgements(cli.out, report, sums);
   }

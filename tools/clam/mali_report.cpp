@@ -40,8 +40,7 @@ std::string ratio(double over, double under) {
   return under > 0 ? fmt::format("{:.2f}", over / under) : "-";
 }
 
-std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
-  const mali::KernelCode& code = report.kernels[i];
+std::string kernel_line(Output& out, const MaliReport& report, const MaliKernel& code) {
   const std::string what =
       fmt::format("{}{}{}", code.kernel, code.options.empty() ? "" : "  ", code.options);
   if (code.status != Status::compiled) {
@@ -54,8 +53,8 @@ std::string kernel_line(Output& out, const MaliReport& report, std::size_t i) {
   const std::string spills =
       fmt::format("{}:{}+{}", shader.spills, shader.fills, shader.scratch_bytes);
   std::string malioc;
-  if (!report.malioc.empty()) {
-    const auto& told = report.malioc[i];
+  if (report.has_malioc) {
+    const auto& told = code.malioc;
     malioc = fmt::format(" {:>7} {:<10}", told ? fmt::format("{:.1f}", told->total_cycles) : "-",
                          told ? told->bound_by : "-");
   }
@@ -102,13 +101,12 @@ std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 
 
 // ---- JSON ----
 
-json kernel_json(const MaliReport& report, std::size_t i) {
-  const mali::KernelCode& code = report.kernels[i];
-  json result = code;
+json kernel_json(const MaliKernel& code) {
+  json result = static_cast<const mali::KernelCode&>(code);
   result["status"] = name(code.status);
-  if (!report.judgements.empty()) {
-    result["passes"] = !report.judgements[i].fails();
-    result["verdict"] = report.judgements[i].sentence;
+  if (code.judgement) {
+    result["passes"] = !code.judgement->fails();
+    result["verdict"] = code.judgement->sentence;
   }
   if (code.status != Status::compiled) {
     result["reason"] = code.reason;
@@ -124,9 +122,7 @@ json kernel_json(const MaliReport& report, std::size_t i) {
     trip["inside"] = shader.loops[loop].parent;
     result["loops"].push_back(std::move(trip));
   }
-  if (!report.malioc.empty() && report.malioc[i]) {
-    result["malioc"] = *report.malioc[i];
-  }
+  if (code.malioc) result["malioc"] = *code.malioc;
   return result;
 }
 
@@ -189,12 +185,12 @@ ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
 
 void print_kernels(Output& out, const MaliReport& report) {
   out.text(fmt::format("{}\n", title(report)));
-  out.text(
-      fmt::format("{:>6} {:>4} {:>4} {:>4} {:>4} {:>6} {:>6} {:>7} {:>5} {:>7}{}  {}\n", "inst",
-                  "fma", "cvt", "sfu", "ls", "loop", "MAC/i", "MAC/16B", "warps", "spills",
-                  report.malioc.empty() ? "" : fmt::format(" {:>7} {:<10}", "malioc", "bound by"),
-                  "kernel and options"));
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) out.text(kernel_line(out, report, i));
+  out.text(fmt::format("{:>6} {:>4} {:>4} {:>4} {:>4} {:>6} {:>6} {:>7} {:>5} {:>7}{}  {}\n",
+                       "inst", "fma", "cvt", "sfu", "ls", "loop", "MAC/i", "MAC/16B", "warps",
+                       "spills",
+                       !report.has_malioc ? "" : fmt::format(" {:>7} {:<10}", "malioc", "bound by"),
+                       "kernel and options"));
+  for (const MaliKernel& kernel : report.kernels) out.text(kernel_line(out, report, kernel));
 }
 
 void print_predictions(Output& out, const MaliReport& report, const Workload* workload) {
@@ -229,8 +225,8 @@ json to_json(const MaliReport& report, const Workload* workload) {
               {"kernels", json::array()},
               {"problems", json::array()}};
   if (report.failure) result["failure"] = report.failure_text;
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    result["kernels"].push_back(kernel_json(report, i));
+  for (const MaliKernel& kernel : report.kernels) {
+    result["kernels"].push_back(kernel_json(kernel));
   }
   if (report.unchanged > 0) result["unchanged"] = report.unchanged;
   for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));

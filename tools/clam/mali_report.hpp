@@ -36,15 +36,19 @@ struct MaliRow {
   std::string published;  ///< "TVM untuned on a board: 8576 us", of the same GPU, else empty
 };
 
+/// A kernel, and what else is said of it.
+struct MaliKernel : mali::KernelCode {
+  std::optional<mali::Judgement> judgement{};  ///< of a gate
+  std::optional<mali::MaliocReport> malioc{};  ///< where malioc is installed and gave one
+};
+
 struct MaliReport {
   const Gpu* gpu;
   std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
-  std::vector<mali::KernelCode> kernels;
+  std::vector<MaliKernel> kernels;
   int unchanged = 0;  ///< of a gate: kernels that are what was accepted, and were not compiled
-  std::vector<mali::Judgement> judgements;  ///< of a gate: one a kernel
-  /// One a kernel where malioc is installed, else empty; nothing for one that it gave no report of.
-  std::vector<std::optional<mali::MaliocReport>> malioc;
-  std::string malioc_error;  ///< of the last of those
+  bool has_malioc = false;   ///< it is installed
+  std::string malioc_error;  ///< the last one
   std::vector<MaliRow> rows;
 
   /// What kept this GPU's compiler from working; then all of the above is empty.

@@ -21,7 +21,6 @@
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/words.hpp"
-#include "session.hpp"
 
 namespace clam::cli {
 namespace {

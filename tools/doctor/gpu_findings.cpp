@@ -83,22 +83,22 @@ Findings examine_gpu(const Facts& facts) {
 Findings examine_clocks(const Board& board) {
   constexpr double kHot = 80;  // a chip slows down from about 85 C on
   Findings findings;
-  const BoardState state = board.state();
-  if (!state.gpu_mhz) {
+  const std::optional<double> mhz = board.gpu_mhz(), celsius = board.gpu_celsius();
+  const std::vector<std::string> unpinned = board.unpinned();
+  if (mhz.value_or(0) <= 0) {
     findings.push_back({Level::note, "clocks", "no-clock", "the GPU's clock is not shown here",
                         "sudo grep -i gpu /sys/kernel/debug/clk/clk_summary"});
-  } else if (state.unpinned.empty()) {
-    findings.push_back(
-        ok("clocks", fmt::format("held at their top, the GPU at {:.0f} MHz", *state.gpu_mhz)));
+  } else if (unpinned.empty()) {
+    findings.push_back(ok("clocks", fmt::format("held at their top, the GPU at {:.0f} MHz", *mhz)));
   }
-  for (const std::string& line : state.unpinned) {
+  for (const std::string& line : unpinned) {
     findings.push_back({Level::note, "clocks", "unpinned", line, "tools/bench --pin --quick"});
   }
-  if (state.gpu_celsius) {
-    const bool hot = *state.gpu_celsius >= kHot;
+  if (celsius) {
+    const bool hot = *celsius >= kHot;
     findings.push_back(
         {hot ? Level::note : Level::ok, "temperature", hot ? "hot" : "",
-         fmt::format("the GPU is at {:.0f} C{}", *state.gpu_celsius,
+         fmt::format("the GPU is at {:.0f} C{}", *celsius,
                      hot ? ", where chips slow down: cool it before you measure" : ""),
          hot ? "watch cat /sys/class/thermal/thermal_zone*/temp" : ""});
   }

@@ -32,17 +32,6 @@ bool has_word(const std::string& list, const std::string& wanted) {
   return (" " + list + " ").find(" " + wanted + " ") != std::string::npos;
 }
 
-/// A governor for each policy, each once: "performance, schedutil".
-std::optional<std::string> governors(const std::vector<ClockDomain>& domains) {
-  std::set<std::string> found;
-  for (const ClockDomain& domain : domains) {
-    if (domain.part == ClockDomain::Part::cpu && !domain.governor.empty()) {
-      found.insert(domain.governor);
-    }
-  }
-  return found.empty() ? std::nullopt : std::optional(fmt::format("{}", fmt::join(found, ", ")));
-}
-
 /// Held at its top by any governor that keeps to one frequency.
 bool holds_top(const ClockDomain& domain) {
   constexpr double kNearly = 0.99;
@@ -139,7 +128,7 @@ std::optional<double> Board::gpu_mhz() const {
   return gpu_ ? machine_.number(gpu_->folder + "/cur_freq", gpu_->unit) : std::nullopt;
 }
 
-std::optional<double> Board::celsius() const {
+std::optional<double> Board::gpu_celsius() const {
   constexpr double kDegree = 1e3;  // of what the files hold
   std::optional<double> hottest;
   for (const std::string& zone : machine_.matching("/sys/class/thermal/thermal_zone*")) {
@@ -150,22 +139,34 @@ std::optional<double> Board::celsius() const {
   return hottest;
 }
 
-BoardState Board::state() const {
-  BoardState state;
-  const std::vector<ClockDomain> all = domains();
-  for (const ClockDomain& domain : all) {
-    if (domain.part == ClockDomain::Part::gpu) {
-      state.gpu_mhz = domain.mhz;
-      state.gpu_min_mhz = domain.lowest_mhz;
-      state.gpu_max_mhz = domain.top_mhz;
-      if (!domain.governor.empty()) state.gpu_governor = domain.governor;
-    }
-    if (domain.part == ClockDomain::Part::memory) state.memory_mhz = domain.mhz;
+std::vector<std::string> Board::unpinned() const {
+  std::vector<std::string> sentences;
+  for (const ClockDomain& domain : domains()) {
     const bool may_move = domain.mhz && (domain.top_mhz || !domain.governor.empty());
-    if (gpu_ && may_move && !domain.pinned) state.unpinned.push_back(domain.text());
+    if (gpu_ && may_move && !domain.pinned) sentences.push_back(domain.text());
   }
-  state.gpu_celsius = celsius();
-  state.cpu_governor = governors(all);
+  return sentences;
+}
+
+nlohmann::json Board::state() const {
+  nlohmann::json state = nlohmann::json::object();
+  const auto put = [&](const char* key, const std::optional<double>& shown) {
+    if (shown) state[key] = *shown;
+  };
+  std::set<std::string> governors;  // of the CPU, each once
+  for (const ClockDomain& domain : domains()) {
+    if (domain.part == ClockDomain::Part::gpu) {
+      put("gpu_mhz", domain.mhz);
+      put("gpu_min_mhz", domain.lowest_mhz);
+      put("gpu_max_mhz", domain.top_mhz);
+      if (!domain.governor.empty()) state["gpu_governor"] = domain.governor;
+    }
+    if (domain.part == ClockDomain::Part::memory) put("memory_mhz", domain.mhz);
+    if (domain.part == ClockDomain::Part::cpu) governors.insert(domain.governor);
+  }
+  put("gpu_celsius", gpu_celsius());
+  if (!governors.empty()) state["cpu_governor"] = fmt::format("{}", fmt::join(governors, ", "));
+  if (const auto sentences = unpinned(); !sentences.empty()) state["unpinned"] = sentences;
   return state;
 }
 
@@ -184,22 +185,6 @@ std::optional<std::string> clock_mark(double moved) {
   constexpr double kHolds = 0.03;
   if (moved <= kHolds) return std::nullopt;
   return fmt::format("{} {:.1f} %", kClockMoved, 100 * moved);
-}
-
-nlohmann::json to_json(const BoardState& state) {
-  nlohmann::json value = nlohmann::json::object();
-  const auto put = [&](const char* key, const auto& shown) {
-    if (shown) value[key] = *shown;
-  };
-  put("gpu_mhz", state.gpu_mhz);
-  put("gpu_min_mhz", state.gpu_min_mhz);
-  put("gpu_max_mhz", state.gpu_max_mhz);
-  put("gpu_governor", state.gpu_governor);
-  put("memory_mhz", state.memory_mhz);
-  put("gpu_celsius", state.gpu_celsius);
-  put("cpu_governor", state.cpu_governor);
-  if (!state.unpinned.empty()) value["unpinned"] = state.unpinned;
-  return value;
 }
 
 }  // namespace clam

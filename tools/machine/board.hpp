@@ -30,14 +30,6 @@ struct ClockDomain {
   std::string text() const;
 };
 
-/// What the board does not show has no value.
-struct BoardState {
-  std::optional<double> gpu_mhz, gpu_min_mhz, gpu_max_mhz, memory_mhz, gpu_celsius;
-  std::optional<std::string> gpu_governor, cpu_governor;
-  std::vector<std::string> unpinned;  ///< of a board with a GPU's clock: domains that may move
-};
-nlohmann::json to_json(const BoardState& state);
-
 /// Finds the files once.
 class Board {
  public:
@@ -45,9 +37,13 @@ class Board {
 
   /// The GPU first, then memory, then CPU.
   std::vector<ClockDomain> domains() const;
-  BoardState state() const;
+  /// Of a board with a GPU's clock: a sentence for each domain that may move.
+  std::vector<std::string> unpinned() const;
+  /// Clocks, governors and temperature for JSON, without what the board does not show.
+  nlohmann::json state() const;
   /// One file: cheap enough for each row.
   std::optional<double> gpu_mhz() const;
+  std::optional<double> gpu_celsius() const;
 
  private:
   /// Where a clock is shown, and in which unit.
@@ -57,7 +53,6 @@ class Board {
   };
   ClockDomain devfreq(const Place& place, ClockDomain::Part part, const std::string& name) const;
   ClockDomain policy(const std::string& folder) const;
-  std::optional<double> celsius() const;
 
   Machine machine_;
   std::optional<Place> gpu_, memory_;

@@ -119,20 +119,21 @@ class Cache {
 
 /// One program to compile: a source text, and which results it fills.
 struct Job {
-  std::string name;
   KernelSource source;
   std::string options;
   std::vector<KernelCode*> kernels;
 };
+using Jobs = std::deque<Job>;
 
-std::string write_jobs(const ScratchFolder& folder, const std::deque<Job>& jobs) {
+std::string write_jobs(const ScratchFolder& folder, const Jobs& jobs) {
   std::string list;
-  for (const Job& job : jobs) {
-    const std::string path = folder.file(job.name + ".cl");
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    const std::string path = folder.file(fmt::format("{}.cl", i));
     std::vector<std::string> kernels;
     for (const KernelCode* code : job.kernels) kernels.push_back(code->kernel);
     write_file(path, only_kernels(job.source.text, kernels));
-    list += fmt::format("{}\t{}\t{} {}\n", job.name, path, job.options, job.source.options);
+    list += fmt::format("{}\t{}\t{} {}\n", i, path, job.options, job.source.options);
   }
   const std::string path = folder.file("jobs");
   write_file(path, list);
@@ -176,23 +177,12 @@ struct Transcript {
   }
 };
 
-void conclude(const Job& job, const Transcript& transcript, bool built) {
-  for (KernelCode* code : job.kernels) {
-    if (transcript.give(*code, 1)) continue;
-    code->status = built ? Status::unread : Status::refused;
-    code->reason = !built ? "it does not build: " + transcript.last_words
-                   : transcript.unread.empty()
-                       ? "the compiler printed no listing of it"
-                       : "its listing is not understood: " + transcript.unread;
-  }
-}
-
 /// Compiles jobs one after the other in as many processes as it takes.
 class Run {
  public:
   using OnDone = std::function<void(const KernelCode&)>;
 
-  Run(const CompilerOptions& options, const Gpu& gpu, std::deque<Job> jobs, OnDone on_done)
+  Run(const CompilerOptions& options, const Gpu& gpu, Jobs jobs, OnDone on_done)
       : options_(options), gpu_(gpu), jobs_(std::move(jobs)), on_done_(std::move(on_done)) {}
 
   void finish_all() {
@@ -200,6 +190,7 @@ class Run {
   }
 
  private:
+  /// Why kernels have no listing.
   struct Loss {
     Status status;
     std::string reason;
@@ -227,14 +218,16 @@ class Run {
       } else if (starts_with(line, "clam: end ")) {
         in_job = false;
         any_done = true;
-        take(read_end(process, line, transcript), transcript);
+        conclude(read_end(process, line, transcript), transcript, 1);
         if (jobs_.empty()) return;
       } else {
         transcript.add(line);
       }
     }
     const Loss loss = loss_of(process, read, patience, transcript);
-    if (in_job) return lose(loss, transcript);
+    // What was printed twice was compiled before whatever happened then: a driver that runs nothing
+    // may stumble over the constants of a program.
+    if (in_job) return conclude(loss, transcript, 2);
     if (any_done) return;
     if (loss.code == 77) throw Unsupported(transcript.last_words);
     throw DeviceError(
@@ -257,62 +250,48 @@ class Run {
   }
 
   /// After "failed" the log follows; of it the first error is kept.
-  bool read_end(Process& process, const std::string& line, Transcript& transcript) {
-    if (ends_with(line, " ok")) return true;
+  Loss read_end(Process& process, const std::string& line, const Transcript& transcript) {
+    if (ends_with(line, " ok")) {
+      return {Status::unread, transcript.unread.empty()
+                                  ? "the compiler printed no listing of it"
+                                  : "its listing is not understood: " + transcript.unread};
+    }
     std::string error, log;
     while (process.read_line(log, options_.patience) == Process::Read::line &&
            log != "clam: log end") {
       if (error.empty() && log.find("error") != log.npos) error = log;
     }
-    transcript.last_words = error.empty() ? "the compiler gives no reason" : error;
-    return false;
+    return {Status::refused,
+            "it does not build: " + (error.empty() ? "the compiler gives no reason" : error)};
   }
 
-  /// Of several kernels that do not build together each gets a job of its own, to fail alone.
-  void take(bool built, const Transcript& transcript) {
-    if (!built && jobs_.front().kernels.size() > 1) {
-      const Job job = std::move(jobs_.front());
-      jobs_.pop_front();
-      split(job, job.kernels);
-      return;
-    }
-    conclude(jobs_.front(), transcript, built);
-    for (const KernelCode* code : jobs_.front().kernels) on_done_(*code);
-    jobs_.pop_front();
-  }
-
-  /// The job in hand killed the process. Of several kernels it is not known which one did; so each
-  /// that was not through gets a job of its own.
-  void lose(const Loss& loss, const Transcript& transcript) {
+  /// Ends the job in hand, whose kernels have their listings where these were printed so often. Of
+  /// several others it is not known which one is at fault, so each gets a job of its own.
+  void conclude(const Loss& loss, const Transcript& transcript, int times) {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    std::vector<KernelCode*> suspects;
+    std::vector<KernelCode*> lost;
     for (KernelCode* code : job.kernels) {
-      // The compiler was through with it before whatever happened then: a driver that runs nothing
-      // may stumble over the constants of a program that is compiled.
-      const bool whole = transcript.give(*code, 2);
-      if (whole) on_done_(*code);
-      if (!whole) suspects.push_back(code);
+      if (transcript.give(*code, times)) {
+        on_done_(*code);
+      } else {
+        lost.push_back(code);
+      }
     }
-    if (suspects.size() == 1) {
-      suspects[0]->status = loss.status;
-      suspects[0]->reason = loss.reason;
-      on_done_(*suspects[0]);
-      return;
-    }
-    split(job, suspects);
-  }
-
-  /// At the end, as the process in hand goes on with the next.
-  void split(const Job& job, const std::vector<KernelCode*>& codes) {
-    for (KernelCode* code : codes) {
-      jobs_.push_back({job.name + "-" + code->kernel, job.source, job.options, {code}});
+    for (KernelCode* code : lost) {
+      if (lost.size() > 1) {
+        jobs_.push_back({job.source, job.options, {code}});
+        continue;
+      }
+      code->status = loss.status;
+      code->reason = loss.reason;
+      on_done_(*code);
     }
   }
 
   const CompilerOptions& options_;
   const Gpu& gpu_;
-  std::deque<Job> jobs_;
+  Jobs jobs_;
   OnDone on_done_;
 };
 
@@ -424,7 +403,7 @@ std::vector<KernelCode> Compiler::compile(const std::vector<KernelId>& kernels) 
   Cache cache(options_.cache_dir, driver());
   std::vector<KernelCode> codes;
   codes.reserve(kernels.size());  // jobs point to them
-  std::deque<Job> jobs;
+  Jobs jobs;
   int done = 0;
   for (const KernelId& kernel : kernels) {
     KernelCode& code = codes.emplace_back();
@@ -436,7 +415,7 @@ std::vector<KernelCode> Compiler::compile(const std::vector<KernelId>& kernels) 
     if (known) continue;
     const bool goes_on = !jobs.empty() && jobs.back().source.file == kernel.file &&
                          jobs.back().options == kernel.options;
-    if (!goes_on) jobs.push_back({std::to_string(jobs.size()), source, kernel.options, {}});
+    if (!goes_on) jobs.push_back({source, kernel.options, {}});
     jobs.back().kernels.push_back(&code);
   }
   const auto report = [&] {
@@ -452,10 +431,9 @@ std::vector<KernelCode> Compiler::compile(const std::vector<KernelId>& kernels) 
   };
   // A compiler uses one core, and takes seconds to start.
   constexpr std::size_t kMany = 50;
-  std::vector<std::deque<Job>> shares(jobs.size() > kMany ? 2 : 1);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
+  std::vector<Jobs> shares(jobs.size() > kMany ? 2 : 1);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
     shares[i % shares.size()].push_back(std::move(jobs[i]));
-  }
   parallel_for(static_cast<std::int64_t>(shares.size()), [&](std::int64_t i) {
     Run(options_, gpu_, std::move(shares[static_cast<std::size_t>(i)]), on_done).finish_all();
   });

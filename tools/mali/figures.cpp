@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "check/manifest.hpp"
@@ -240,20 +239,9 @@ std::string row_text(const Op& op, const Row& row, const std::vector<const Gpu*>
 
 constexpr std::string_view kBegin = "<!-- figures of ", kEnd = "<!-- end of figures -->";
 
-/// What a line begins a section of, such as an op; empty where it begins none.
-std::string section_of(const std::string& line) {
-  if (line.compare(0, kBegin.size(), kBegin) != 0) return "";
-  const std::string rest = line.substr(kBegin.size());
-  return rest.substr(0, rest.find(' '));
-}
-
-void skip_to_end(std::istringstream& lines, const std::string& section) {
-  for (std::string line; std::getline(lines, line);) {
-    if (line == kEnd) return;
-    if (!section_of(line).empty()) break;
-  }
-  throw BadArgument(fmt::format("the figures of {} do not end: write '{}' where they should",
-                                in_quotes(section), kEnd));
+/// Where a line that begins so ends before it; npos where there is none from `at` on.
+std::size_t line_with(const std::string& text, std::string_view start, std::size_t at) {
+  return text.find(fmt::format("\n{}", start), at);
 }
 
 }  // namespace
@@ -283,19 +271,23 @@ std::vector<std::string> figures_defines() {
 
 std::string with_sections(std::string_view text,
                           const std::function<std::string(const std::string&)>& table_of) {
-  std::istringstream lines{std::string(text)};
-  std::string result;
-  bool any = false;
-  for (std::string line; std::getline(lines, line);) {
-    result += line + "\n";
-    const std::string section = section_of(line);
-    if (section.empty()) continue;
-    any = true;
-    skip_to_end(lines, section);
-    result += table_of(section) + std::string(kEnd) + "\n";
+  std::string result = fmt::format("\n{}", text);
+  std::size_t begin = line_with(result, kBegin, 0);
+  if (begin == result.npos) {
+    throw BadArgument(fmt::format("there is no section '{}... -->' to write", kBegin));
   }
-  if (!any) throw BadArgument(fmt::format("there is no section '{}... -->' to write", kBegin));
-  return result;
+  for (; begin != result.npos; begin = line_with(result, kBegin, begin)) {
+    const std::size_t name = begin + 1 + kBegin.size();
+    const std::string section = result.substr(name, result.find_first_of(" \n", name) - name);
+    begin = std::min(result.find('\n', name), result.size());
+    const std::size_t end = line_with(result, kEnd, begin);
+    if (end == result.npos || line_with(result, kBegin, begin) < end) {
+      throw BadArgument(fmt::format("the figures of {} do not end: write '{}' where they should",
+                                    in_quotes(section), kEnd));
+    }
+    result.replace(begin + 1, end - begin, table_of(section));
+  }
+  return result.substr(1);
 }
 
 std::string with_figures(std::string_view text, const Expectations& expectations) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gate.hpp"
 
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -66,11 +67,19 @@ std::vector<Problem> workload_problems() {
   return all;
 }
 
-std::vector<Plan> workload_plans(const DeviceInfo& device) {
+/// The variant that is planned of each op, by its name; "": the preferred one.
+using VariantOf = std::map<std::string, const char*>;
+
+/// Of the workloads' problems in both dtypes; `only`: of these ops alone.
+std::vector<Plan> workload_plans(const DeviceInfo& device, const VariantOf& only = {}) {
   std::vector<Plan> plans;
   const std::vector<Problem> problems = workload_problems();
   for (const char* dtype : kDtypes) {
-    for (const Problem& each : problems) add_plan(each.with("dtype", dtype), device, "", plans);
+    for (const Problem& each : problems) {
+      const auto variant = only.find(each.schema().name);
+      if (!only.empty() && variant == only.end()) continue;
+      add_plan(each.with("dtype", dtype), device, only.empty() ? "" : variant->second, plans);
+    }
   }
   return plans;
 }
@@ -156,20 +165,6 @@ std::vector<Plan> large_plans(const DeviceInfo& device) {
   return plans;
 }
 
-std::vector<Plan> ssd_head_plans(const DeviceInfo& device) {
-  const std::set<std::string> whole{"dense", "softmax", "get_valid_counts", "nms"};
-  std::vector<Plan> plans;
-  const std::vector<Problem> problems = workload_problems();
-  for (const char* dtype : kDtypes) {
-    for (const Problem& problem : problems) {
-      const Problem wanted = problem.with("dtype", dtype);
-      if (whole.count(problem.schema().name)) add_plan(wanted, device, "", plans);
-      if (problem.schema().name == "conv2d") add_plan(wanted, device, "conv2d_product", plans);
-    }
-  }
-  return plans;
-}
-
 /// Those of `plans` that have a kernel which no plan before has in its dtype and accumulator.
 void add_new(const std::vector<Plan>& plans, std::set<DtypedKernel>& seen,
              std::vector<Plan>& chosen) {
@@ -218,8 +213,13 @@ std::vector<Plan> gate_plans(const Gpu& gpu) {
   if (key == "g610") return every_plan(gpu);
   const DeviceInfo device = gpu_device(gpu);
   if (key == "g52") return once_of_each(device);
+  static const VariantOf ssd_head{{"dense", ""},
+                                  {"softmax", ""},
+                                  {"get_valid_counts", ""},
+                                  {"nms", ""},
+                                  {"conv2d", "conv2d_product"}};
   const bool is_midgard = gpu.family == Gpu::Family::midgard;
-  return first_of_each(is_midgard ? ssd_head_plans(device) : workload_plans(device), kFewKernels);
+  return first_of_each(workload_plans(device, is_midgard ? ssd_head : VariantOf()), kFewKernels);
 }
 
 std::vector<Plan> once_plans(const Gpu& gpu) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "clam/error.hpp"
 #include "listing_parts.hpp"
@@ -51,28 +52,31 @@ void fill_blocks(const std::vector<Step>& steps, Shader& shader) {
   }
 }
 
-std::vector<bool> reachable(const Shader& shader) {
+/// From a block to one that may follow it.
+using Edge = std::pair<int, int>;
+
+/// Of the blocks that can be reached.
+std::vector<Edge> edges_of(const Shader& shader) {
+  std::vector<Edge> edges;
   std::vector<bool> seen(shader.blocks.size(), false);
   std::vector<int> open = {0};
   seen[0] = true;
   while (!open.empty()) {
-    const Block& block = nth(shader.blocks, open.back());
+    const int from = open.back();
     open.pop_back();
-    for (const int next : block.next) {
-      if (nth(seen, next)) continue;
-      nth(seen, next) = true;
-      open.push_back(next);
+    for (const int to : nth(shader.blocks, from).next) {
+      edges.emplace_back(from, to);
+      if (!nth(seen, to)) open.push_back(to);
+      nth(seen, to) = true;
     }
   }
-  return seen;
+  return edges;
 }
 
-void fill_loops(const std::vector<bool>& seen, Shader& shader) {
+void fill_loops(const std::vector<Edge>& edges, Shader& shader) {
   std::map<int, int> last_by_first;
-  for (int from = 0; from < static_cast<int>(shader.blocks.size()); ++from) {
-    if (!nth(seen, from)) continue;
-    for (const int to : nth(shader.blocks, from).next)
-      if (to <= from) last_by_first[to] = from;
+  for (const auto& [from, to] : edges) {
+    if (to <= from) last_by_first[to] = std::max(last_by_first[to], from);
   }
   std::vector<int> around;  // the loops that the next one may be in
   for (const auto& [first, last] : last_by_first) {
@@ -86,15 +90,12 @@ void fill_loops(const std::vector<bool>& seen, Shader& shader) {
   }
 }
 
-void expect_loops_entered_at_first(const std::vector<bool>& seen, const Shader& shader) {
-  for (int from = 0; from < static_cast<int>(shader.blocks.size()); ++from) {
-    if (!nth(seen, from)) continue;
-    for (const int to : nth(shader.blocks, from).next) {
-      for (const Loop& loop : shader.loops) {
-        const bool from_outside = from < loop.first || from > loop.last;
-        if (from_outside && to > loop.first && to <= loop.last)
-          fail(shader, "jumps into the middle of a loop");
-      }
+void expect_loops_entered_at_first(const std::vector<Edge>& edges, const Shader& shader) {
+  for (const auto& [from, to] : edges) {
+    for (const Loop& loop : shader.loops) {
+      const bool from_outside = from < loop.first || from > loop.last;
+      if (from_outside && to > loop.first && to <= loop.last)
+        fail(shader, "jumps into the middle of a loop");
     }
   }
 }
@@ -237,9 +238,9 @@ void expect_trips(const Shader& shader, const std::vector<double>& trips) {
 
 void build_blocks(const std::vector<Step>& steps, Shader& shader) {
   fill_blocks(steps, shader);
-  const std::vector<bool> seen = reachable(shader);
-  fill_loops(seen, shader);
-  expect_loops_entered_at_first(seen, shader);
+  const std::vector<Edge> edges = edges_of(shader);
+  fill_loops(edges, shader);
+  expect_loops_entered_at_first(edges, shader);
   executed(shader, std::vector<double>(shader.loops.size(), 1));  // throws without a way to the end
 }
 

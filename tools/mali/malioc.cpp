@@ -97,19 +97,28 @@ Node property(const Node& variant, const std::string& name) {
   reject(fmt::format("{} has no {}", properties.path, name));
 }
 
+/// The first of a list that is not empty.
+Node first_of(const Node& list) {
+  if (list.size() == 0) reject(fmt::format("{} is empty", list.path));
+  return list.at(std::size_t{0});
+}
+
 void refuse_errors(const Node& shader) {
   if (!shader.value.is_object() || !shader.value.contains("errors")) return;
   const Node errors = shader.at("errors");
-  if (errors.size() > 0)
-    reject(fmt::format("it refused the kernel: {}", errors.at(std::size_t{0}).text()));
+  if (errors.size() > 0) reject(fmt::format("it refused the kernel: {}", first_of(errors).text()));
 }
 
-MaliocReport read_variant(const Node& shader, const Node& variant) {
-  const Node performance = variant.at("performance");
+}  // namespace
+
+MaliocReport parse_malioc(std::string_view text) {
+  const json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) reject("it is not JSON");
+  const Node shader = first_of(Node{parsed, ""}.at("shaders"));
+  refuse_errors(shader);
+  const Node variant = first_of(shader.at("variants")), performance = variant.at("performance");
   const Slowest total = slowest(performance, "total_cycles");
   MaliocReport report;
-  report.file = shader.at("filename").text();
-  report.core = shader.at("hardware").at("core").text();
   report.total_cycles = total.cycles;
   report.bound_by = total.pipeline;
   report.longest_path_cycles = slowest(performance, "longest_path_cycles").cycles;
@@ -117,26 +126,6 @@ MaliocReport read_variant(const Node& shader, const Node& variant) {
   report.occupancy_percent = property(variant, "thread_occupancy").whole();
   report.spills = property(variant, "has_stack_spilling").truth();
   return report;
-}
-
-}  // namespace
-
-std::vector<MaliocReport> parse_malioc(std::string_view text) {
-  const json parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) reject("it is not JSON");
-  const Node shaders = Node{parsed, ""}.at("shaders");
-  std::vector<MaliocReport> reports;
-  for (std::size_t i = 0; i < shaders.size(); ++i) {
-    const Node shader = shaders.at(i);
-    refuse_errors(shader);
-    const Node variants = shader.at("variants");
-    if (variants.size() == 0) reject(fmt::format("{} is empty", variants.path));
-    for (std::size_t j = 0; j < variants.size(); ++j) {
-      reports.push_back(read_variant(shader, variants.at(j)));
-    }
-  }
-  if (reports.empty()) reject("shaders is empty");
-  return reports;
 }
 
 MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelSource& source,
@@ -153,7 +142,7 @@ MaliocReport ask_malioc(const std::string& malioc, const Gpu& gpu, const KernelS
         {malioc, "--format", "json", "-c", fmt::format("Mali-{}", gpu.model), "--opencl", file},
         std::chrono::seconds(60));
     const std::size_t report = fate.out.find('{');  // behind what else it says
-    return parse_malioc(fate.out.substr(std::min(report, fate.out.size()))).front();
+    return parse_malioc(fate.out.substr(std::min(report, fate.out.size())));
   } catch (const Error& error) {
     throw DeviceError(
         fmt::format("malioc gives no report of {} for {}: {}", kernel, gpu.key, error.what()));

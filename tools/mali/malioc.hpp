@@ -8,7 +8,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "clam/gpu.hpp"
 #include "clam/kernels.hpp"
@@ -17,7 +16,6 @@ namespace clam::mali {
 
 /// One kernel by malioc's report, in cycles of a core.
 struct MaliocReport {
-  std::string file, core;          ///< "softmax.cl", "Mali-G610"
   double total_cycles = 0;         ///< of the slowest pipeline, each instruction once
   double longest_path_cycles = 0;  ///< 0: not known, as a loop's trips are not
   std::string bound_by;            ///< the slowest pipeline: "arith_fma"
@@ -25,8 +23,9 @@ struct MaliocReport {
   bool spills = false;
 };
 
-/// Throws BadArgument naming the key that is missing or wrong, or with malioc's own error.
-std::vector<MaliocReport> parse_malioc(std::string_view json);
+/// Of the first kernel and variant. Throws BadArgument naming the key that is missing or wrong, or
+/// with malioc's own error.
+MaliocReport parse_malioc(std::string_view json);
 
 /// One kernel's report for the GPU, by the program `malioc`. The options' definitions are written
 /// into the file that malioc gets. Throws DeviceError with its words where it gives no report.

@@ -54,15 +54,36 @@ Ended run(std::vector<std::string> words, const MeasuringOptions& options, int l
   return ended;
 }
 
-/// Of a process that wrote no result. Throws NotMeasured where nothing could run: no device, or no
+/// What `read` finds in the document. Throws NotMeasured where nothing could run: no device, or no
 /// such program.
-Trial without_result(const Ended& ended) {
-  const int code = ended.fate.code;
-  if (code == 77 || code == 126 || code == 127) throw NotMeasured(ended.said);
-  return {Fate::refused, fmt::format("its process ended with {}: {}", code, ended.said)};
+template <typename Read>
+Trial trial_of(const Ended& ended, const Read& read) {
+  if (const Reason misfortune = ended.fate.misfortune()) {
+    return {ended.fate.hung ? Fate::hung : Fate::crashed, *misfortune};
+  }
+  try {
+    return read(ended.document);
+  } catch (const std::exception&) {  // there is none, or it is cut off
+    const int code = ended.fate.code;
+    if (code == 77 || code == 126 || code == 127) throw NotMeasured(ended.said);
+    return {Fate::refused, fmt::format("its process ended with {}: {}", code, ended.said)};
+  }
 }
 
-Fate fate_of(const Ended& ended) { return ended.fate.hung ? Fate::hung : Fate::crashed; }
+/// Of the rows of `clam verify`, that of the problem first.
+Trial verified(const json& results) {
+  for (const json& row : results) {
+    const std::string status = row.at("status"), why = row.value("reason", "");
+    const std::string where = row.at("problem").get<std::string>() + ": " + why;
+    // Of an edge of few elements no data may tell a constant from a result.
+    if (status == "pass" || (status == "BLIND" && &row != &results.front())) continue;
+    if (why.rfind("its process was ended", 0) == 0) return {Fate::crashed, where};
+    if (why.rfind("its process gave no result", 0) == 0) return {Fate::hung, where};
+    if (status == "skip" || status == "ERROR") return {Fate::refused, where};
+    return {Fate::wrong, where};
+  }
+  return {};
+}
 
 bool can_plan(const Problem& problem, const DeviceInfo& device, const Candidate& candidate) {
   try {
@@ -189,24 +210,8 @@ Trial Measuring::verify(const Candidate& candidate) const {
   }
   words.push_back("--json");
   const int limits = static_cast<int>(problems.size()) * (records ? 3 : 1);
-  const Ended ended = run(words, options_, limits);
-  if (const Reason misfortune = ended.fate.misfortune()) return {fate_of(ended), *misfortune};
-  try {
-    const json& results = ended.document.at("results");
-    for (const json& row : results) {
-      const std::string status = row.at("status"), why = row.value("reason", "");
-      const std::string where = row.at("problem").get<std::string>() + ": " + why;
-      // Of an edge of few elements no data may tell a constant from a result.
-      if (status == "pass" || (status == "BLIND" && &row != &results.front())) continue;
-      if (why.rfind("its process was ended", 0) == 0) return {Fate::crashed, where};
-      if (why.rfind("its process gave no result", 0) == 0) return {Fate::hung, where};
-      if (status == "skip" || status == "ERROR") return {Fate::refused, where};
-      return {Fate::wrong, where};
-    }
-  } catch (const std::exception&) {
-    return without_result(ended);
-  }
-  return {};
+  return trial_of(run(words, options_, limits),
+                  [](const json& document) { return verified(document.at("results")); });
 }
 
 std::vector<std::string> Measuring::bench_words() const {
@@ -240,27 +245,23 @@ Trial Measuring::time(const Candidate& candidate, const Candidate* rival) {
   }
   if (!limits_.empty()) words.insert(words.end(), {"--limits", limits_.dump()});
   words.push_back("--json");
-  const Ended ended = run(words, options_);
-  if (const Reason misfortune = ended.fate.misfortune()) return {fate_of(ended), *misfortune};
-  document_ = ended.document;
-  try {
-    const json* own = row_of(document_, candidate);
+  return trial_of(run(words, options_), [&](const json& document) {
+    document_ = document;
+    const json* own = row_of(document, candidate);
     Trial trial = judged(own);
     if (trial.fate != Fate::fine) return trial;
     own->at("samples_us").get_to(trial.samples_us);
     own->at("rounds_us").get_to(trial.rounds_us);
     trial.us = own->at("us").at("median");
     if (!rival) return trial;
-    const json* other = row_of(document_, *rival);
+    const json* other = row_of(document, *rival);
     // The best so far was fine before, so what is wrong with this run is no fault of the candidate.
     const Trial rivals = judged(other);
-    if (rivals.fate != Fate::fine) return {Fate::unsteady, rivals.why};
+    if (rivals.fate != Fate::fine) return Trial{Fate::unsteady, rivals.why};
     other->at("samples_us").get_to(trial.rival_samples_us);
     other->at("rounds_us").get_to(trial.rival_rounds_us);
     return trial;
-  } catch (const std::exception&) {
-    return without_result(ended);
-  }
+  });
 }
 
 }  // namespace clam::tune
