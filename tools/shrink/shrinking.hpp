@@ -32,8 +32,6 @@ class Shrinking {
   /// on, and `what` went `from` `to`.
   bool take(Bundle smaller, const std::string& what, const std::string& from,
             const std::string& to);
-  /// What came to be another with what was taken.
-  void changed(const std::string& what, const std::string& from, const std::string& to);
   /// What the person should know of it, said once: what cannot be made smaller, and why.
   void note(const std::string& line);
   /// "n 512 -> 37", a line for each thing that was made smaller.
@@ -44,7 +42,6 @@ class Shrinking {
   struct Step {
     std::string what, from, to;
   };
-  void keep(const std::string& what, const std::string& from, const std::string& to);
   Bundle smallest_;
   StillFails run_;
   Tell tell_;
