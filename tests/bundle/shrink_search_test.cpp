@@ -9,8 +9,8 @@
 #include <set>
 
 #include "planted.hpp"
-#include "shrink/fault.hpp"
 #include "shrink/search.hpp"
+#include "shrink/shrinking.hpp"
 
 namespace clam::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shrinking.hpp - the smallest case so far, and how it came to be.
+// shrinking.hpp - the smallest case so far, how it came to be, and what it must fail by.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,11 @@
 #include "bundle/bundle.hpp"
 
 namespace clam {
+
+/// What of a failure must stay in a smaller case: the outcome, and of wrong results the tensor, of
+/// a crash the signal and what the driver said last, of an error its code, of a build the first
+/// error without its place in the file. Which element is wrong, and how far, may change.
+std::string fault_of(const Seen& seen);
 
 /// The smallest case so far, and how it came to be.
 class Shrinking {
