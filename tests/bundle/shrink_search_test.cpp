@@ -9,8 +9,8 @@
 #include <set>
 
 #include "planted.hpp"
-#include "shrink/fault.hpp"
 #include "shrink/search.hpp"
+#include "shrink/shrinking.hpp"
 
 namespace clam::test {
 namespace {
@@ -53,7 +53,7 @@ TEST(shrink, many_parts_are_left_out_in_few_questions) {
   for (const Parts& wanted : {Parts{}, Parts{7}, Parts{0, 999}, Parts{3, 4, 5, 500, 501, 998}}) {
     int asked = 0;
     const auto holds = [&](const Parts& parts) { return ++asked, has_all(parts, wanted); };
-    EXPECT_EQ(left_over(1000, holds), wanted);
+    EXPECT_EQ(needed(1000, holds), wanted);
     EXPECT_LT(asked, 200);
   }
   // Some that go together only.
@@ -62,7 +62,7 @@ TEST(shrink, many_parts_are_left_out_in_few_questions) {
       return std::binary_search(parts.begin(), parts.end(), part ^ 1);
     });
   };
-  EXPECT_EQ(left_over(64, pairs), Parts{});
+  EXPECT_EQ(needed(64, pairs), Parts{});
 }
 
 TEST(shrink, where_a_number_does_for_some_only_one_less_does_not) {

@@ -65,7 +65,7 @@ TEST(shrink, a_variant_that_takes_multiples_only_gets_to_the_next_one) {
   EXPECT_EQ(Problem::parse(planted.shrink().problem).integer("d"), 32);
 }
 
-TEST(shrink, options_that_change_with_the_extents_are_said_and_kept_where_the_fault_needs_them) {
+TEST(shrink, options_that_change_with_the_extents_are_kept_where_the_fault_needs_them) {
   const Bundle start = bundle_of("softmax shape=4x6x500 dtype=f32");
   const std::string options = start.plan->launches[0].options;
   for (const bool needed : {false, true}) {
@@ -73,9 +73,6 @@ TEST(shrink, options_that_change_with_the_extents_are_said_and_kept_where_the_fa
       return !needed || contains(bundle.plan->launches[0].options, options);
     });
     const Bundle& small = planted.shrink();
-    const std::string steps = nlohmann::json(planted.shrinking.steps()).dump();
-    EXPECT_EQ(contains(steps, "options of softmax.cl: '" + options + "' -> "), !needed) << steps;
-    EXPECT_EQ(contains(steps, "group of softmax_row: "), !needed) << steps;
     const Shape shape = Problem::parse(small.problem).shape("shape");
     EXPECT_EQ(shape == Shape{1}, !needed) << small.problem;
     EXPECT_LT(count(shape), 500) << small.problem;

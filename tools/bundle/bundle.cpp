@@ -228,8 +228,9 @@ void read_tensors(const std::string& folder, Bundle& bundle) {
     if (spec.role == Role::input) continue;
     read(kGiven, spec.dtype);
     const bool exact = !fs::exists(path_in(folder, spec.name + bounds.ending));
-    const Dtype stored = exact || spec.dtype == Dtype::i32 ? spec.dtype : Dtype::f32;
-    if (read(expected, stored) && !exact) read(bounds, Dtype::f32);
+    if (read(expected, exact ? spec.dtype : held_as(spec.dtype)) && !exact) {
+      read(bounds, Dtype::f32);
+    }
   }
 }
 

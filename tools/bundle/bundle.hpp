@@ -34,6 +34,10 @@ struct Seen {
   std::string text() const;
 };
 const char* name(Seen::Outcome outcome);
+/// What came of a case without a result that could be compared.
+inline Seen failed(Seen::Outcome outcome, const std::string& reason) {
+  return {outcome, reason, {}, 0};
+}
 nlohmann::json to_json(const Seen& seen);
 /// Throws BadArgument for JSON that is none.
 Seen seen_from_json(const nlohmann::json& json);
@@ -103,6 +107,9 @@ void refuse_large(const std::vector<TensorSpec>& tensors);
 HostTensor in_buffer(const TensorSpec& spec, const HostTensor& dense, std::uint32_t gap);
 HostTensor from_buffer(const TensorSpec& spec, const HostTensor& span);
 
+/// What is expected of outputs of this dtype is held in: floats in f32, so that a bound fits.
+constexpr Dtype held_as(Dtype dtype) { return dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32; }
+
 /// Tensors of a bundle, and how the names of their files end. What was given is not run.
 struct TensorFiles {
   Tensors Bundle::*tensors;
@@ -141,8 +148,6 @@ class StagedFolder {
   /// known. Throws BadArgument, IoError.
   StagedFolder(const std::string& target, bool force, const char* known_by = "case.json");
   ~StagedFolder();
-  StagedFolder(const StagedFolder&) = delete;
-  StagedFolder& operator=(const StagedFolder&) = delete;
   const std::string& path() const { return path_; }
   void clear();
   void publish();

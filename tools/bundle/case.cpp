@@ -104,12 +104,10 @@ std::string first_error(const std::string& log) {
 }
 
 Seen build_failed(const Build& build, const std::string& log, int code) {
-  Seen seen;
-  seen.outcome = Outcome::build_failed;
   const std::string line = first_error(cleaned(log, build.file));
-  seen.reason = fmt::format("{}: {} ({}){}{}", build.file, cl_status_name(code), code,
-                            line.empty() ? "" : ": ", line);
-  return seen;
+  return failed(Outcome::build_failed,
+                fmt::format("{}: {} ({}){}{}", build.file, cl_status_name(code), code,
+                            line.empty() ? "" : ": ", line));
 }
 
 /// A file built with nothing to run. Its kernels are made too: some drivers compile only then.
@@ -213,9 +211,9 @@ CaseRun attempt(const cl::Device& device, const Bundle& bundle, const std::strin
   } catch (const Unsupported& error) {
     return {{}, error.what()};
   } catch (const DeviceError& error) {
-    return {{Outcome::device_error, anonymous(error.what()), {}, 0}, {}};
+    return {failed(Outcome::device_error, anonymous(error.what())), {}};
   } catch (const cl::Error& error) {
-    return {{Outcome::device_error, describe(error), {}, 0}, {}};
+    return {failed(Outcome::device_error, describe(error)), {}};
   }
 }
 
@@ -340,8 +338,7 @@ void expect(const TensorSpec& spec, const HostTensor& exact, Bundle& bundle) {
 
 void expect(const TensorSpec& spec, const Expected& expected, Bundle& bundle) {
   if (expected.bit_exact()) return expect(spec, expected.exact, bundle);
-  const Dtype stored = spec.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32;
-  HostTensor values(stored, spec.shape), bounds(Dtype::f32, spec.shape);
+  HostTensor values(held_as(spec.dtype), spec.shape), bounds(Dtype::f32, spec.shape);
   for (std::int64_t i = 0; i < values.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     values.set(i, expected.value[at]);

@@ -10,6 +10,7 @@
 #include "last_words.hpp"
 #include "proof.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam {
@@ -26,23 +27,18 @@ std::string device_line(const DeviceInfo& device) {
 std::string headline(const Bundle& bundle) {
   const std::string what =
       bundle.build_only() ? "the build of " + bundle.file : anonymous(bundle.problem);
-  switch (bundle.seen.outcome) {
-    case Seen::Outcome::right:
-      if (!bundle.judged) return "Recorded, not judged: " + what;
-      if (!bundle.noted.empty()) return "Of " + what + " the result is right: see what was noted";
-      return "Nothing is wrong here: " + what + " was right when this was recorded";
-    case Seen::Outcome::wrong:
-      return "A wrong result: " + what;
-    case Seen::Outcome::build_failed:
-      return "The compiler refuses " + what;
-    case Seen::Outcome::crashed:
-      return "The process crashes in " + what;
-    case Seen::Outcome::hung:
-      return what + " never ends";
-    case Seen::Outcome::device_error:
-      return "The driver reports an error in " + what;
+  if (!bundle.seen.right()) {
+    constexpr Words<6> kWhatIsWrong{"",
+                                    "A wrong result: {}",
+                                    "The compiler refuses {}",
+                                    "The process crashes in {}",
+                                    "{} never ends",
+                                    "The driver reports an error in {}"};
+    return fmt::format(fmt::runtime(word_of(kWhatIsWrong, bundle.seen.outcome)), what);
   }
-  return what;
+  if (!bundle.judged) return "Recorded, not judged: " + what;
+  if (!bundle.noted.empty()) return "Of " + what + " the result is right: see what was noted";
+  return "Nothing is wrong here: " + what + " was right when this was recorded";
 }
 
 std::string seen_text(const Bundle& bundle) {

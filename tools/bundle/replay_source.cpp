@@ -50,7 +50,7 @@ const char* type_text(Dtype dtype) {
 constexpr std::size_t kWidth = 100;
 
 /// Rows side by side in lines of at most so many letters, or a single row.
-std::string wrapped(const std::vector<std::string>& rows, std::size_t width = kWidth) {
+std::string wrapped(const std::vector<std::string>& rows, std::size_t width) {
   std::string text, line = "   ";
   for (const std::string& row : rows) {
     if (line.size() + row.size() + 1 > width && line.size() > 3) {
@@ -60,6 +60,12 @@ std::string wrapped(const std::vector<std::string>& rows, std::size_t width = kW
     line += " " + row;
   }
   return text + line + "\n";
+}
+
+/// "static const struct buffer buffers[] = {...};"
+std::string table(const std::string& type, const std::string& name,
+                  const std::vector<std::string>& rows, std::size_t width) {
+  return fmt::format("static const {} {}[] = {{\n{}}};\n", type, name, wrapped(rows, width));
 }
 
 std::string buffer_table(const Bundle& bundle, std::size_t width) {
@@ -81,7 +87,7 @@ std::string buffer_table(const Bundle& bundle, std::size_t width) {
     }
   }
   rows.push_back("{0, SCRATCH, F32, 0, 0, 0, 0},");
-  return "static const struct buffer buffers[] = {\n" + wrapped(rows, width) + "};\n";
+  return table("struct buffer", "buffers", rows, width);
 }
 
 /// The row of a tensor or a buffer in the table.
@@ -146,8 +152,8 @@ std::string launch_tables(const Bundle& bundle, std::size_t width, std::size_t a
   }
   arguments.push_back("{NONE, 0, 0, 0, 0},");
   launches.push_back("{0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},");
-  return "static const struct argument arguments[] = {\n" + wrapped(arguments, argument_width) +
-         "};\nstatic const struct launch launches[] = {\n" + wrapped(launches, width) + "};\n";
+  return table("struct argument", "arguments", arguments, argument_width) +
+         table("struct launch", "launches", launches, width);
 }
 
 // ---- files within it ----
@@ -168,8 +174,7 @@ std::string lines_table(std::size_t number, const std::string& text) {
 std::string bytes_table(std::size_t number, const std::string& bytes) {
   std::vector<std::string> rows;
   for (const char c : bytes) rows.push_back(fmt::format("{},", static_cast<unsigned char>(c)));
-  return fmt::format("static const unsigned char bytes_{}[] = {{\n", number) + wrapped(rows) +
-         "};\n";
+  return table("unsigned char", fmt::format("bytes_{}", number), rows, kWidth);
 }
 
 std::string embedded_tables(const Bundle& bundle, const std::string& folder) {

@@ -141,18 +141,9 @@ int run_bisect(Cli& cli, BisectRequest& request) {
 void add_bisect(CLI::App& app, Cli& cli) {
   const auto [sub, request] = add_command<BisectRequest>(
       app, cli, "bisect", "find the first wrong node of a graph", run_bisect);
-  sub->add_option("--workload", request->workload,
-                  "the layers of a model that name their tensors: a name or a file");
-  add_repeatable(sub, "--set", request->sets, "NAME=VALUE, a parameter of the workload");
-  sub->add_option("--tensors", request->tensors,
-                  "folder of NAME.npy files for the inputs of the graph (default: generated)");
-  sub->add_option("--dtype", request->dtype, "run in this dtype, not that of the problems");
-  sub->add_option("--seed", request->seed, "seed of the data (default 1)")
-      ->check(CLI::NonNegativeNumber);
+  add_graph_options(sub, *request);
   sub->add_option("--runs", request->runs, "how often the wrong node is run alone (default 20)")
       ->check(CLI::Range(1, 10000));
-  sub->add_option("--record-failures", request->record_failures,
-                  "write a bundle of the wrong node into this folder, as `clam record` does");
 }
 
 }  // namespace clam::cli

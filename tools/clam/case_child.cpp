@@ -32,11 +32,9 @@ void write_outputs(const std::string& folder, int run, const Tensors& outputs) {
 }
 
 Seen misfortune_of(const Fate& fate, const std::string& errors) {
-  Seen seen;
-  seen.outcome = fate.hung ? Outcome::hung : Outcome::crashed;
   const std::string cause = fate.hung ? "" : cause_of(errors);
-  seen.reason = *fate.misfortune() + (cause.empty() ? "" : "; " + cause);
-  return seen;
+  return failed(fate.hung ? Outcome::hung : Outcome::crashed,
+                *fate.misfortune() + (cause.empty() ? "" : "; " + cause));
 }
 
 }  // namespace
@@ -99,10 +97,8 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
     throw IoError("cannot start this program again: " + words[0]);
   }
   // A driver that ends the process with exit() is one that crashes it.
-  return {{Outcome::crashed,
-           fmt::format("its process ended with exit code {} and gave no result", fate.code),
-           {},
-           0},
+  return {failed(Outcome::crashed,
+                 fmt::format("its process ended with exit code {} and gave no result", fate.code)),
           {}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -57,6 +58,15 @@ std::pair<CLI::App*, Request*> add_command(CLI::App& app, Cli& cli, const char* 
 inline CLI::Option* add_repeatable(CLI::App* sub, const char* name,
                                    std::vector<std::string>& values, const char* about) {
   return sub->add_option(name, values, about)->allow_extra_args(false);
+}
+
+/// --limit, in seconds.
+inline void add_limit(CLI::App* sub, int& seconds, const char* about) {
+  sub->add_option("--limit", seconds, about)->check(CLI::Range(1, 86400));
+}
+/// --seed, of data.
+inline void add_seed(CLI::App* sub, std::uint64_t& seed) {
+  sub->add_option("--seed", seed, "seed of the data (default 1)")->check(CLI::NonNegativeNumber);
 }
 
 /// Problem lines from command-line words. A line may come whole, in quotes, or as words of its own:

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/proof.hpp"
+#include "check/graph.hpp"
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "drivers.hpp"
@@ -61,9 +62,7 @@ Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
       throw BadArgument(fmt::format("--expect {}={}: {} elements are needed, it has {}", name, file,
                                     count(spec.shape), read.size()));
     }
-    HostTensor& wide = reference[name];
-    wide = HostTensor(spec.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, spec.shape);
-    for (std::int64_t i = 0; i < wide.size(); ++i) wide.set(i, read.get(i));
+    reference[name] = reshaped(converted(read, held_as(spec.dtype)), spec.shape);
   }
   for (const auto& [name, recorded] : bundle.expected) {
     if (reference.count(name) > 0) continue;
@@ -230,8 +229,7 @@ void add_judge(CLI::App& app, Cli& cli) {
                  "may be given many times");
   add_repeatable(sub, "--expect", request->expect,
                  "NAME=FILE.npy, a right output, which takes precedence over all drivers");
-  sub->add_option("--limit", request->limit_s, "seconds a run may take on a driver (default 60)")
-      ->check(CLI::Range(1, 86400));
+  add_limit(sub, request->limit_s, "seconds a run may take on a driver (default 60)");
   sub->add_flag("--here,!--no-here", request->here, "run on the devices of this machine (default)");
   sub->add_flag("--simulator,!--no-simulator", request->simulator,
                 "run in Oclgrind, if it is installed (default)");

@@ -344,39 +344,33 @@ void record_failure(Cli& cli, const std::string& folder, const Failure& failure)
   }
 }
 
+void add_bundle_options(CLI::App* sub, BundleRequest& request) {
+  sub->add_flag("--force", request.force, "replace a bundle that is there");
+  sub->add_flag("--single-file", request.single_file,
+                "put kernels and tensors into replay.c too, up to 64 KiB");
+  sub->add_flag("--proof,!--no-proof", request.proof,
+                "run the files of the bundle on every other device of this machine, and in "
+                "Oclgrind if it is installed (default)");
+}
+
 void add_record(CLI::App& app, Cli& cli) {
   const auto [sub, request] = add_command<RecordRequest>(
       app, cli, "record", "write a case as a folder that others can run without clam", run_record);
-  sub->add_option("problem", request->run.words, "a problem line");
-  sub->add_option("--plan", request->run.plan_file,
-                  "record this plan (JSON), also one of another runtime, with the .cl files in its "
-                  "folder");
+  add_run_options(sub, request->run);
   add_repeatable(sub, "--in", request->run.in, "NAME=FILE.npy, an input; may be given many times");
   add_repeatable(sub, "--expect", request->expect,
                  "NAME=FILE.npy, the right output, bit for bit (default: the reference's)");
-  sub->add_option("--fill", request->run.fill,
-                  "data set for the inputs (default: all, until one fails)");
-  sub->add_option("--seed", request->run.seed, "seed of the data (default 1)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--variant", request->run.variant, "record this variant, not the preferred one");
-  sub->add_option("--tile", request->run.tile, "record this tile of it: M0=4,N0=8");
   sub->add_option("--build-only", request->build_only, "build this .cl file, and run nothing");
   sub->add_option("--options", request->options, "build options for --build-only");
   sub->add_option("-o,--output", request->target, "the folder to write");
-  sub->add_flag("--force", request->force, "replace a bundle that is there");
+  add_bundle_options(sub, *request);
   sub->add_option("--note", request->note,
                   "text for the README of the bundle: why it was recorded");
-  sub->add_flag("--single-file", request->single_file,
-                "put kernels and tensors into replay.c too, up to 64 KiB");
   sub->add_option("--times", request->times,
                   "for a rare fault: runs of each data set, until one fails, and then more to "
                   "learn how often (default 1)")
       ->check(CLI::Range(1, kMostRuns));
-  sub->add_option("--limit", request->limit_s, "seconds until a run counts as a hang (default 60)")
-      ->check(CLI::Range(1, 86400));
-  sub->add_flag("--proof,!--no-proof", request->proof,
-                "run the same files on every other device of this machine, and in Oclgrind if it "
-                "is installed (default)");
+  add_limit(sub, request->limit_s, "seconds until a run counts as a hang (default 60)");
   add_repeatable(sub, "--prove-with", request->prove_with,
                  "also run the bundle through this command, such as \"tools/with-driver "
                  "llvmpipe\"; may be given many times");

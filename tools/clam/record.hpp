@@ -11,15 +11,20 @@
 
 namespace clam::cli {
 
-struct RecordRequest {
+/// Of a command that writes a bundle.
+struct BundleRequest {
+  std::string target;  ///< the folder to write
+  bool single_file = false, force = false;
+  bool proof = true;  ///< other devices here, and Oclgrind, get the same files
+};
+void add_bundle_options(CLI::App* sub, BundleRequest& request);
+
+struct RecordRequest : BundleRequest {
   RunRequest run;                   ///< problem or plan, inputs, data set, variant
   std::vector<std::string> expect;  ///< "NAME=FILE.npy", what is right
   std::string build_only, options;  ///< a file that is built and not run
-  std::string target;               ///< the folder to write
   std::string note;                 ///< for its README, Markdown
-  bool single_file = false, force = false;
   std::vector<std::string> prove_with;  ///< commands that run a program on another driver
-  bool proof = true;                    ///< other devices here, and Oclgrind, get the same files
   bool plan_only = false;               ///< the process that plans: see plan_in_child
   int limit_s = 60;
   int times = 1;  ///< runs of each data set, until one goes wrong

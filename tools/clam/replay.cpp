@@ -190,8 +190,7 @@ void add_replay(CLI::App& app, Cli& cli) {
                   "how often each bundle is run (default 1; for a rare fault as often as it takes "
                   "to see it)")
       ->check(CLI::Range(1, 100000));
-  sub->add_option("--limit", request->limit_s, "seconds until a run counts as a hang (default 60)")
-      ->check(CLI::Range(1, 86400));
+  add_limit(sub, request->limit_s, "seconds until a run counts as a hang (default 60)");
   sub->add_flag("--add-proof", request->add_proof,
                 "add the outcome on this device to the README of the bundle");
   sub->add_flag("--here", request->here)->group("");

@@ -472,20 +472,12 @@ int run(Cli& cli, const RunRequest& request) {
 void add_run(CLI::App& app, Cli& cli) {
   const auto [sub, request] = add_command<RunRequest>(
       app, cli, "run", "run a problem, a plan or a model on your own tensors", run);
-  sub->add_option("problem", request->words,
-                  "a problem line; without a dtype, that of the --in tensors is taken");
-  sub->add_option("--plan", request->plan_file,
-                  "run this plan (JSON) with the .cl files in its folder");
+  add_run_options(sub, *request);
   sub->add_option("--workload", request->workload,
                   "run the graph of this workload: a name, a file or a folder");
   sub->add_option("--dtype", request->dtype, "run the workload in this dtype");
   sub->add_option("--in", request->in, "NAME=FILE.npy, an input; may be given many times");
   sub->add_option("--out", request->out, "NAME=FILE.npy, an output to keep");
-  sub->add_option("--fill", request->fill, "data set for the inputs that --in does not give");
-  sub->add_option("--seed", request->seed, "seed of --fill (default 1)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--variant", request->variant, "run this variant, not the preferred one");
-  sub->add_option("--tile", request->tile, "run this tile of it: M0=4,N0=8");
   sub->add_option("--svg", request->svg,
                   "draw the boxes of get_valid_counts, nms or yolo_decode to this file");
   sub->add_option("--picture", request->picture,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -181,6 +180,20 @@ RunJob job_of_problem(const RunRequest& request) {
 
 }  // namespace
 
+void add_run_options(CLI::App* sub, RunRequest& request) {
+  sub->add_option("problem", request.words,
+                  "a problem line; without a dtype, that of the --in tensors is taken");
+  sub->add_option("--plan", request.plan_file,
+                  "take this plan (JSON), also one of another runtime, with the .cl files in its "
+                  "folder");
+  sub->add_option("--fill", request.fill,
+                  "data set for the inputs that --in does not give (default of `clam record`: all, "
+                  "until one fails)");
+  add_seed(sub, request.seed);
+  sub->add_option("--variant", request.variant, "take this variant, not the preferred one");
+  sub->add_option("--tile", request.tile, "take this tile of it: M0=4,N0=8");
+}
+
 Problem requested_problem(const RunRequest& request, std::vector<std::string>& assumed) {
   const std::string line = one_problem_line(request.words);
   const bool is_open = !names_dtype(line) && !request.in.empty();
@@ -221,9 +234,7 @@ HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
       without_leading_ones(tensor.shape()) == without_leading_ones(spec.shape)) {
     assumed.push_back(fmt::format("{}, of shape {}, is taken as {}", file,
                                   to_string(tensor.shape()), to_string(spec.shape)));
-    HostTensor same(spec.dtype, spec.shape);
-    std::memcpy(same.data(), tensor.data(), tensor.bytes());
-    return same;
+    return reshaped(tensor, spec.shape);
   }
   const bool same_shape = tensor.shape() == spec.shape;
   throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,

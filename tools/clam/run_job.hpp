@@ -25,6 +25,9 @@ struct RunRequest {
   PlanOptions options() const { return {variant, 0, tile}; }
 };
 
+/// A problem or a plan, its variant, and the data of inputs that are not given.
+void add_run_options(CLI::App* sub, RunRequest& request);
+
 /// A problem of ours, or a plan from a file, which may be about a problem of ours.
 struct RunJob {
   std::optional<Problem> problem;

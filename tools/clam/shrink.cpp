@@ -15,16 +15,15 @@
 #include "process/clean_end.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
-#include "shrink/fault.hpp"
 #include "shrink_oracles.hpp"
 
 namespace clam::cli {
 namespace {
 
-struct ShrinkRequest {
-  std::string folder, target;
+struct ShrinkRequest : BundleRequest {
+  std::string folder;
   int limit_s = 0, time_s = 300, times = 3;  ///< limit_s 0: none was given
-  bool force = false, single_file = false, proof = true, reference_only = false;
+  bool reference_only = false;
   std::vector<std::string> with;  ///< commands that run a program on another driver
   Clock::time_point start{};      ///< of the command
 
@@ -411,13 +410,10 @@ void add_shrink(CLI::App& app, Cli& cli) {
   sub->add_option("bundle", request->folder, "a folder that clam record wrote; it stays as it is")
       ->required();
   sub->add_option("-o,--output", request->target, "the folder to write (default: BUNDLE-small)");
-  sub->add_flag("--force", request->force, "replace a bundle that is there");
-  sub->add_flag("--single-file", request->single_file,
-                "put kernels and tensors into replay.c too, up to 64 KiB");
-  sub->add_option("--limit", request->limit_s,
-                  "seconds until a step counts as a hang (default 20). For a hang: at least the "
-                  "limit of its recording, which is then the default")
-      ->check(CLI::Range(1, 86400));
+  add_bundle_options(sub, *request);
+  add_limit(sub, request->limit_s,
+            "seconds until a step counts as a hang (default 20). For a hang: at least the limit of "
+            "its recording, which is then the default");
   sub->add_option("--time", request->time_s,
                   "seconds to search (default 300); then, or after Ctrl-C, the smallest bundle so "
                   "far is written")
@@ -429,9 +425,6 @@ void add_shrink(CLI::App& app, Cli& cli) {
   add_repeatable(sub, "--with", request->with,
                  "for a kernel that is not clam's: a command that runs a program on another "
                  "driver, to find what is right (\"tools/with-driver pocl\")");
-  sub->add_flag("--proof,!--no-proof", request->proof,
-                "run the smallest bundle on every other device of this machine, and in Oclgrind if "
-                "it is installed (default)");
   sub->add_flag("--reference-only", request->reference_only)->group("");
 }
 

@@ -284,17 +284,12 @@ void add_verify(CLI::App& app, Cli& cli) {
   sub->add_option("problem", request->words, "problem lines, each in quotes");
   sub->add_flag("--all", request->all,
                 "verify every case of every op, in every dtype of the device");
-  sub->add_option("--workload", request->workload,
-                  "the layers of a model: a name, a file or a folder");
-  add_repeatable(sub, "--set", request->sets,
-                 "data set to use (default: all); or NAME=VALUE, a parameter of the workload");
+  add_graph_options(sub, *request);
   sub->add_option("--mode", request->mode,
                   "for a graph: isolated gives each node the reference's inputs, chained what the "
                   "device computed before");
   add_repeatable(sub, "--on-cpu", request->on_cpu, "nodes of the graph that the reference computes")
       ->delimiter(',');
-  sub->add_option("--tensors", request->tensors,
-                  "folder of NAME.npy files for the inputs of the graph (default: generated)");
   sub->add_option("--oracle", request->oracle,
                   "compare with references, or recorded: the tensors that are recorded in the "
                   "workload's folder (default: both, if there are both)");
@@ -309,18 +304,10 @@ void add_verify(CLI::App& app, Cli& cli) {
                   "use this tile of the variant: M0=4,N0=8 (`clam list --tiles` prints them)");
   sub->add_option("--gpu", request->gpu,
                   "run the plan for this Mali, such as g610, on the device of this machine");
-  sub->add_option("--seed", request->seed, "seed of the data (default 1)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--dtype", request->dtype, "run in this dtype, not that of the problems");
   sub->add_flag("--isolate,!--no-isolate", request->isolate,
                 "run each problem in a process of its own (default on a Mali); a crash or a hang "
                 "then costs one row. A graph runs in one process");
-  sub->add_option(
-      "--record-failures", request->record_failures,
-      "write a bundle of each row, or node of the graph, that fails into this folder, as "
-      "`clam record` does");
-  sub->add_option("--limit", request->limit_s, "seconds for such a process (default 300)")
-      ->check(CLI::Range(1, 86400));
+  add_limit(sub, request->limit_s, "seconds for such a process (default 300)");
 }
 
 }  // namespace clam::cli

@@ -13,6 +13,11 @@
 #include "process/shell_quoted.hpp"
 #include "runtime/atomic_file.hpp"
 
+namespace clam {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PassReport, launches, copies, tensors, buffers, shared_bytes,
+                                   apart_bytes)
+}  // namespace clam
+
 namespace clam::cli {
 namespace {
 
@@ -104,16 +109,11 @@ std::string as_a_whole(const PassReport& whole) {
       whole.pass() ? "; outputs the same, bit for bit" : "");
 }
 
-nlohmann::json to_json(const PassReport& whole) {
-  return {{"ms", whole.best.ms},
-          {"wall_ms", whole.best.wall_ms},
-          {"launches", whole.launches},
-          {"copies", whole.copies},
-          {"tensors", whole.tensors},
-          {"buffers", whole.buffers},
-          {"shared_bytes", whole.shared_bytes},
-          {"apart_bytes", whole.apart_bytes},
-          {"same_bits", whole.pass()}};
+nlohmann::json json_of(const PassReport& whole) {
+  nlohmann::json json = whole;
+  json.update(
+      {{"ms", whole.best.ms}, {"wall_ms", whole.best.wall_ms}, {"same_bits", whole.pass()}});
+  return json;
 }
 
 }  // namespace
@@ -362,7 +362,7 @@ nlohmann::json GraphCheck::json(const Session& session) const {
                         {"on_cpu", request_.on_cpu},
                         {"nodes", lines},
                         {"repeat", repeat_command(session, request_)}};
-  if (run_.whole) report["as_a_whole"] = to_json(*run_.whole);
+  if (run_.whole) report["as_a_whole"] = json_of(*run_.whole);
   if (!unsupported_.empty()) report["unsupported"] = unsupported_;
   return report;
 }

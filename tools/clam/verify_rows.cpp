@@ -83,13 +83,11 @@ bool knows(const Op& op, const VerifyRequest& request) {
          (request.set == "all" || find_by_name(proof_of(op).data_sets, request.set));
 }
 
-/// Says which of the two words the op does not know.
-[[noreturn]] void refuse(const Op& op, const VerifyRequest& request) {
+/// Throws BadArgument for an op that does not know them, with the one that it does not know.
+void require_known(const Op& op, const VerifyRequest& request) {
   const bool any_variant = request.variant.empty() || request.variant == "all";
   if (!any_variant) find_variant(op, request.variant);
-  find_data_set(op, request.set);
-  throw BadArgument(
-      fmt::format("no op has both variant '{}' and data set '{}'", request.variant, request.set));
+  if (request.set != "all") find_data_set(op, request.set);
 }
 
 constexpr Words<8> kStatusWords{"not run", "pass", "FAIL",  "BLIND",
@@ -146,6 +144,21 @@ std::string details(const Session& session, const VerifyRequest& request, const 
 
 }  // namespace
 
+void add_graph_options(CLI::App* sub, VerifyRequest& request) {
+  sub->add_option("--workload", request.workload,
+                  "the layers of a model: a name, a file or a folder");
+  add_repeatable(sub, "--set", request.sets,
+                 "NAME=VALUE, a parameter of the workload; of `clam verify` also the data set to "
+                 "use (default: all)");
+  sub->add_option("--tensors", request.tensors,
+                  "folder of NAME.npy files for the inputs of the graph (default: generated)");
+  sub->add_option("--dtype", request.dtype, "run in this dtype, not that of the problems");
+  add_seed(sub, request.seed);
+  sub->add_option("--record-failures", request.record_failures,
+                  "write a bundle of each row, or node of the graph, that fails into this folder, "
+                  "as `clam record` does");
+}
+
 void take_parameter(const std::string& text, VerifyRequest& request) {
   const std::size_t equals = text.find('=');
   const std::string value = equals == text.npos ? "" : text.substr(equals + 1);
@@ -163,7 +176,7 @@ Rows select_rows(const VerifyRequest& request, const Graph* graph) {
   const Op& op = op_of(first->problem);
   const bool all_unknown = std::all_of(rows.begin(), rows.end(), unknown);
   // Asked for by name, every op must know the words; over many ops, those that do are run.
-  if (all_unknown || !request.words.empty()) refuse(op, request);
+  if (all_unknown || !request.words.empty()) require_known(op, request);
   rows.erase(std::remove_if(rows.begin(), rows.end(), unknown), rows.end());
   return rows;
 }

@@ -37,6 +37,9 @@ struct VerifyRequest {
   bool chained() const { return mode == "chained"; }
 };
 
+/// A workload, its parameters and inputs, and where its failures go.
+void add_graph_options(CLI::App* sub, VerifyRequest& request);
+
 /// A workload's parameter as NAME=VALUE. Throws BadArgument for what is no whole number.
 void take_parameter(const std::string& text, VerifyRequest& request);
 

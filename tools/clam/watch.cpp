@@ -152,8 +152,8 @@ class Recordings {
 
   void write_hung(const watch::Recorded& each) {
     Bundle bundle = read(each);
-    bundle.seen.outcome = Seen::Outcome::hung;
-    bundle.seen.reason = fmt::format("it has not ended for {} s", request_.hang_s);
+    bundle.seen =
+        failed(Seen::Outcome::hung, fmt::format("it has not ended for {} s", request_.hang_s));
     hung_bundle_ = (fs::path(request_.target) / ("in-flight-" + bundle.variant)).string();
     publish(hung_bundle_, bundle);
     cli_.out.notice(fmt::format("kernel {} has not ended for {} s; it is in {}", bundle.variant,
@@ -296,9 +296,11 @@ std::pair<const char*, std::string> loading(const WatchRequest& request) {
 
 [[noreturn]] void become(const WatchRequest& request, const std::string& raw, int output) {
   ::dup2(output, STDOUT_FILENO);
-  json asked{{"folder", raw}, {"limit", request.limit}, {"launch", request.launch}};
-  if (request.check) asked["checker"] = ::getppid();
-  if (!request.kernel.empty()) asked["kernel"] = request.kernel;
+  const json asked{{"folder", raw},
+                   {"kernel", request.kernel},
+                   {"limit", request.limit},
+                   {"launch", request.launch},
+                   {"checker", request.check ? ::getppid() : 0}};
   ::setenv("CLAM_WATCH", asked.dump().c_str(), 1);
   const auto [variable, value] = loading(request);
   ::setenv(variable, value.c_str(), 1);
@@ -384,7 +386,6 @@ int run_watch(Cli& cli, const WatchRequest& request) {
   make_target(request.target);
   const std::string raw = (fs::path(fs::absolute(request.target)) / "raw.partial").string();
   fs::create_directory(raw);
-  const PassingFolder passing(raw);
   Recordings recordings(cli, request, raw);
   const int code = run_program(cli, request, raw, recordings);
   recordings.finish();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "bundle/case.hpp"
+#include "check/model.hpp"
 
 namespace clam {
 namespace {
@@ -120,15 +121,7 @@ HostTensor tolerance(const TensorSpec& spec, const std::optional<HostTensor>& be
 
 /// As a bundle has it: values of floats in f32, the gaps of a tensor with strides as they are.
 HostTensor expected_of(const TensorSpec& spec, const HostTensor& dense) {
-  HostTensor wide(spec.dtype == Dtype::i32 ? Dtype::i32 : Dtype::f32, spec.shape);
-  for (std::int64_t i = 0; i < wide.size(); ++i) {
-    if (spec.dtype == Dtype::f16) {
-      wide.set(i, dense.get(i));
-    } else {
-      wide.set_bits(i, dense.bits(i));
-    }
-  }
-  return in_buffer(spec, wide, 0);
+  return in_buffer(spec, converted(dense, held_as(spec.dtype)), 0);
 }
 
 bool is_exact(const HostTensor& bound) {

@@ -33,8 +33,6 @@ class ScratchFolder {
     std::error_code error;
     std::filesystem::remove_all(path_, error);
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   std::string path() const { return path_.string(); }
   std::string file(const std::string& name) const { return (path_ / name).string(); }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // fault.cpp - what two failures have in common that are of one fault. What a driver printed
 // may be of any length, so it is read by hand: std::regex runs out of stack on long lines.
-#include "fault.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
+#include "shrinking.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam {

@@ -3,6 +3,7 @@
 // nothing is compared.
 #include <fmt/format.h>
 
+#include "check/graph.hpp"
 #include "search.hpp"
 #include "steps.hpp"
 
@@ -121,12 +122,6 @@ bool shrink_inputs(Shrinking& shrinking) {
   return smaller;
 }
 
-HostTensor beginning(const HostTensor& tensor, std::int64_t size) {
-  HostTensor part(tensor.dtype(), {size});
-  for (std::int64_t i = 0; i < size; ++i) part.set_bits(i, tensor.bits(i));
-  return part;
-}
-
 /// Those of one dense axis, as buffers of a recorded launch are.
 bool shrink_buffer(Shrinking& shrinking, const TensorSpec& spec) {
   if (!spec.is_dense() || spec.shape.size() != 1) return false;
@@ -137,7 +132,7 @@ bool shrink_buffer(Shrinking& shrinking, const TensorSpec& spec) {
                          }
                          const auto held = candidate.inputs.find(spec.name);
                          if (held != candidate.inputs.end())
-                           held->second = beginning(held->second, fewer);
+                           held->second = reshaped(held->second, {fewer});
                        });
 }
 

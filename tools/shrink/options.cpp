@@ -46,36 +46,6 @@ Tokens all_of(const std::string& text) {
   return tokens;
 }
 
-bool is_line(const Tokens& line, const char* directive, const std::string& name = "") {
-  return directive_of(line) == directive &&
-         (name.empty() || (line.size() > 2 && line[2].is(name.c_str())));
-}
-
-/// Whether the text gives the name this value itself where it has none, first of all and whatever
-/// else holds, and never asks for it again.
-bool has_default(const std::vector<Tokens>& lines, const std::string& name, const Tokens& value) {
-  const auto names_it = [&](const Tokens& line) { return count_of(line, name) > 0; };
-  const auto guard = std::find_if(lines.begin(), lines.end(), names_it);
-  if (lines.end() - guard < 3 || !is_line(guard[0], "ifndef", name) || guard[0].size() != 3 ||
-      !is_line(guard[1], "define", name) || !is_line(guard[2], "endif"))
-    return false;
-  const Definition given(guard[1]);
-  const auto is_same = [](const Token& a, const Token& b) { return a.text == b.text; };
-  if (given.has_parameters ||
-      !std::equal(given.body.begin(), given.body.end(), value.begin(), value.end(), is_same))
-    return false;
-  int depth = 0;
-  for (auto line = lines.begin(); line != guard; ++line) {
-    const std::string directive = directive_of(*line);
-    depth += directive.compare(0, 2, "if") == 0 ? 1 : directive == "endif" ? -1 : 0;
-  }
-  const auto asks = [&](const Tokens& line) {
-    return names_it(line) && line[0].is("#") &&
-           (!is_line(line, "define") || is_line(line, "define", name));
-  };
-  return depth == 0 && std::none_of(guard + 3, lines.end(), asks);
-}
-
 /// Without these a result is at least as close, or only the build differs.
 bool only_loosens(const std::string& word, const std::string& text) {
   constexpr std::array kWords{"-cl-mad-enable",
@@ -94,30 +64,23 @@ bool only_loosens(const std::string& word, const std::string& text) {
 }
 
 /// Whether results may be held to the same bounds without this word of the options. A definition
-/// may go only where the text is surely the same for the compiler without it: of a name that
-/// stands nowhere, or of the value that the file gives the name itself where it has none.
+/// may go only where the text is surely the same for the compiler without it: where its name stands
+/// nowhere.
 bool changes_nothing(const std::string& word, const std::string& options, const std::string& text) {
   if (word.compare(0, 2, "-D") != 0) return only_loosens(word, text);
   const Tokens definition = all_of(word.substr(2));
   if (definition.empty() || !definition[0].is_name()) return false;
   if (definition.size() > 1 && !definition[1].is("=")) return false;
   const std::string& name = definition[0].text;
-  const Tokens value =
-      definition.size() > 1 ? part_of(definition, 2, definition.size()) : all_of("1");
-  const auto is_plain = [](const Token& token) {
-    return token.kind != Token::Kind::sign || token.is_one_of({".", "+", "-"});
-  };
-  if (value.empty() || !std::all_of(value.begin(), value.end(), is_plain)) return false;
   // A compiler's own headers may ask for these.
   if (name.compare(0, 2, "__") == 0 || name.compare(0, 3, "cl_") == 0) return false;
   int told = 0;  // "-DNAME", "-D NAME", "-UNAME"
   for (const char* before : {"", "D", "U"}) told += count_of(all_of(options), before + name);
   if (told != 1 || may_hide_names(text) || may_hide_names(options)) return false;
-  const std::vector<Tokens> lines = lines_in(tokens_of(text));
-  if (std::any_of(lines.begin(), lines.end(),
-                  [](const Tokens& line) { return is_line(line, "include"); }))
-    return false;
-  return count_of(tokens_of(text), name) == 0 || has_default(lines, name, value);
+  const Tokens tokens = tokens_of(text);
+  const std::vector<Tokens> lines = lines_in(tokens);
+  const auto includes = [](const Tokens& line) { return directive_of(line) == "include"; };
+  return count_of(tokens, name) == 0 && std::none_of(lines.begin(), lines.end(), includes);
 }
 
 // ---- what may go ----
@@ -151,7 +114,6 @@ std::string options_with(const Lines& words, const Parts& may_go, const Parts& k
 std::string shown(const std::string& options) {
   return options.empty() ? "none" : "'" + options + "'";
 }
-std::string options_of(const std::string& file) { return "options of " + file + ":"; }
 
 bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
   const Bundle whole = shrinking.smallest();
@@ -167,45 +129,15 @@ bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
     const std::string options = options_with(words, may_go, kept);
     Bundle less = whole;
     set_options(less, build, options);
-    if (!shrinking.take(less, options_of(build.file), shown(now), shown(options))) return false;
+    if (!shrinking.take(less, "options of " + build.file + ":", shown(now), shown(options)))
+      return false;
     now = options;
     return true;
   });
   return now != build.options;
 }
 
-// ---- what changes with the extents ----
-
-/// What the launches say, each once and in order, by what it is of: of files' options first, then
-/// of kernels' groups.
-using Said = std::map<std::pair<bool, std::string>, Lines>;
-
-Said said(const Plan& plan) {
-  Said all;
-  const auto add = [&](bool is_group, const std::string& of, const std::string& text) {
-    Lines& lines = all[{is_group, of}];
-    if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
-  };
-  for (const Launch* launch : launches_of(plan)) {
-    add(false, options_of(launch->file), shown(launch->options));
-    add(true, "group of " + launch->kernel + ":", fmt::format("{}", fmt::join(launch->local, "x")));
-  }
-  return all;
-}
-
 }  // namespace
-
-void tell_changes(Shrinking& shrinking, const Bundle& before) {
-  const auto joined = [](const Lines& lines) {
-    return fmt::format("{}", fmt::join(lines, " and "));
-  };
-  const Said old = said(*before.plan);
-  for (const auto& [of, lines] : said(*shrinking.smallest().plan)) {
-    const auto then = old.find(of);
-    if (then == old.end() || then->second == lines) continue;
-    shrinking.changed(of.second, joined(then->second), joined(lines));
-  }
-}
 
 bool shrink_options(Shrinking& shrinking, bool all) {
   bool smaller = false;

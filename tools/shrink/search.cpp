@@ -6,45 +6,6 @@
 #include <numeric>
 
 namespace clam {
-namespace {
-
-/// Chunk `index` of `chunks` about equal ones.
-Parts chunk(const Parts& parts, std::size_t index, std::size_t chunks) {
-  const auto at = [&](std::size_t i) {
-    return parts.begin() + static_cast<std::ptrdiff_t>(parts.size() * i / chunks);
-  };
-  return Parts(at(index), at(index + 1));
-}
-
-Parts without(const Parts& parts, const Parts& others) {
-  Parts rest;
-  std::set_difference(parts.begin(), parts.end(), others.begin(), others.end(),
-                      std::back_inserter(rest));
-  return rest;
-}
-
-/// Takes one chunk alone, or leaves one out, where it still holds. `chunks` becomes what to go on
-/// with.
-bool reduce(Parts& parts, std::size_t& chunks, const std::function<bool(const Parts&)>& holds) {
-  for (std::size_t i = 0; chunks > 2 && i < chunks; ++i) {
-    const Parts alone = chunk(parts, i, chunks);
-    if (!holds(alone)) continue;
-    parts = alone;
-    chunks = 2;
-    return true;
-  }
-  for (std::size_t i = 0; i < chunks; ++i) {
-    const Parts rest = without(parts, chunk(parts, i, chunks));
-    if (!holds(rest)) continue;
-    parts = rest;
-    chunks = std::max<std::size_t>(chunks - 1, 2);
-    return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Parts first_parts(std::size_t count) {
   Parts parts(count);
   std::iota(parts.begin(), parts.end(), std::size_t{0});
@@ -64,21 +25,6 @@ std::int64_t smallest(std::int64_t least, std::int64_t value,
 }
 
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) {
-  Parts parts = first_parts(count);
-  if (count == 0 || holds({})) return {};
-  std::size_t chunks = std::min<std::size_t>(2, count);
-  while (parts.size() > 1) {
-    if (reduce(parts, chunks, holds)) {
-      chunks = std::min(chunks, parts.size());
-      continue;
-    }
-    if (chunks >= parts.size()) break;
-    chunks = std::min(2 * chunks, parts.size());
-  }
-  return parts;
-}
-
-Parts left_over(std::size_t count, const std::function<bool(const Parts&)>& holds) {
   Parts parts = first_parts(count);
   for (std::size_t size = std::max<std::size_t>(1, count / 2); !parts.empty();) {
     const std::size_t before = parts.size();

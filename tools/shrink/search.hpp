@@ -18,12 +18,9 @@ std::int64_t smallest(std::int64_t least, std::int64_t value,
 /// Some of a number of parts, in order.
 using Parts = std::vector<std::size_t>;
 Parts first_parts(std::size_t count);
-/// Those of `count` parts that are needed for it to hold, by delta debugging: no single one of them
-/// can go. It holds for all.
+/// Those of `count` parts that are needed for it to hold: no single one of them can go. It holds
+/// for all. Chunk after chunk is left out, of ever fewer parts: some 2 x count questions, where
+/// delta debugging asks far more.
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);
-
-/// The same, for many parts of which few go alone: chunk after chunk is left out, of ever fewer
-/// parts. Some 2 x count questions, where delta debugging asks far more.
-Parts left_over(std::size_t count, const std::function<bool(const Parts&)>& holds);
 
 }  // namespace clam

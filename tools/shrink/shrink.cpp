@@ -12,7 +12,6 @@ namespace {
 /// Sizes and data each make more of the other possible. First without other options: a fault that
 /// hangs on these would hide from a search that comes past them.
 void shrink_made(Shrinking& shrinking, Making& making) {
-  const Bundle before = shrinking.smallest();
   for (const bool keeps_options : {true, false}) {
     making.keeps_options = keeps_options;
     for (bool again = true; again && !shrinking.over();) {
@@ -20,7 +19,6 @@ void shrink_made(Shrinking& shrinking, Making& making) {
       again = shrink_data(shrinking, making) || again;
     }
   }
-  tell_changes(shrinking, before);
 }
 
 bool shrink_built(Shrinking& shrinking) {

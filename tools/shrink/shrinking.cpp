@@ -49,16 +49,6 @@ bool Shrinking::take(Bundle smaller, const std::string& what, const std::string&
   if (fingerprint(smaller) == fingerprint(smallest_) || !still_fails(smaller)) return false;
   smallest_ = std::move(smaller);
   tell_(fmt::format("{} {} -> {}, still {}", what, from, to, name(outcome())));
-  keep(what, from, to);
-  return true;
-}
-
-void Shrinking::changed(const std::string& what, const std::string& from, const std::string& to) {
-  tell_(fmt::format("with that, {} {} -> {}", what, from, to));
-  keep(what, from, to);
-}
-
-void Shrinking::keep(const std::string& what, const std::string& from, const std::string& to) {
   const auto same = [&](const Step& step) { return step.what == what; };
   const auto step = std::find_if(steps_.begin(), steps_.end(), same);
   if (step == steps_.end()) {
@@ -66,6 +56,7 @@ void Shrinking::keep(const std::string& what, const std::string& from, const std
   } else {
     step->to = to;
   }
+  return true;
 }
 
 void Shrinking::note(const std::string& line) {

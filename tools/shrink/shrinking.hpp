@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// shrinking.hpp - the smallest case so far, and how it came to be.
+// shrinking.hpp - the smallest case so far, how it came to be, and what it must fail by.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,11 @@
 #include "bundle/bundle.hpp"
 
 namespace clam {
+
+/// What of a failure must stay in a smaller case: the outcome, and of wrong results the tensor, of
+/// a crash the signal and what the driver said last, of an error its code, of a build the first
+/// error without its place in the file. Which element is wrong, and how far, may change.
+std::string fault_of(const Seen& seen);
 
 /// The smallest case so far, and how it came to be.
 class Shrinking {
@@ -32,8 +37,6 @@ class Shrinking {
   /// on, and `what` went `from` `to`.
   bool take(Bundle smaller, const std::string& what, const std::string& from,
             const std::string& to);
-  /// What came to be another with what was taken.
-  void changed(const std::string& what, const std::string& from, const std::string& to);
   /// What the person should know of it, said once: what cannot be made smaller, and why.
   void note(const std::string& line);
   /// "n 512 -> 37", a line for each thing that was made smaller.
@@ -44,7 +47,6 @@ class Shrinking {
   struct Step {
     std::string what, from, to;
   };
-  void keep(const std::string& what, const std::string& from, const std::string& to);
   Bundle smallest_;
   StillFails run_;
   Tell tell_;

@@ -15,8 +15,6 @@ bool shrink_launches(Shrinking& shrinking);
 /// Build options that it does not need. Where kernels run, only those that change nothing of what
 /// they compute; with `all` whatever they change.
 bool shrink_options(Shrinking& shrinking, bool all = false);
-/// Build options and groups that are others now, as they are with other extents, as steps.
-void tell_changes(Shrinking& shrinking, const Bundle& before);
 /// The files by whole statements, of a build then by lines: of these most are cases that no
 /// compiler takes.
 bool shrink_text(Shrinking& shrinking);

@@ -81,7 +81,7 @@ bool shrink_levels(Text& text) {
       }
       return text.take(rest);
     };
-    smaller = left_over(level.count, holds).size() < level.count || smaller;
+    smaller = needed(level.count, holds).size() < level.count || smaller;
   }
   return smaller;
 }

@@ -17,6 +17,7 @@
 #include "lift/lines.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/words.hpp"
 #include "stand_alone.hpp"
 
 namespace clam::watch {
@@ -39,25 +40,10 @@ Dtype dtype_of(const std::string& type, std::int64_t bytes) {
   return begins("float") && bytes % 4 == 0 ? Dtype::f32 : Dtype::i32;
 }
 
-/// The scalar of a typedef's words: "uint" of "const unsigned int"; empty where it is none.
-std::string scalar_of(std::vector<std::string> words) {
-  const auto is_qualifier = [](const std::string& word) {
-    return word == "const" || word == "volatile";
-  };
-  words.erase(std::remove_if(words.begin(), words.end(), is_qualifier), words.end());
-  if (words.empty()) return "";
-  const std::string sign = words[0] == "unsigned" ? "u" : "";
-  if (words[0] == "unsigned" || words[0] == "signed") {
-    words.erase(words.begin());
-    if (words.empty()) words.push_back("int");
-  }
-  return words.size() == 1 ? sign + words[0] : "";
-}
-
 /// Whether its words are parts of something else, as of doubles or structures.
 bool is_opaque(const std::string& type) {
-  static const std::array known{"float", "half", "char", "uchar", "short", "ushort",
-                                "int",   "uint", "long", "ulong", "void"};
+  static const std::array known{"float", "half", "char",  "uchar", "short",    "ushort", "int",
+                                "uint",  "long", "ulong", "void",  "unsigned", "signed"};
   return std::none_of(known.begin(), known.end(),
                       [&](const char* word) { return type.rfind(word, 0) == 0; });
 }
@@ -74,11 +60,11 @@ void name_elements(const Source& source, json& launch) {
       for (std::size_t i = 0; i < tokens.size(); ++i) {
         if (!tokens[i].is("typedef")) continue;
         std::vector<std::string> words;
-        for (++i; i < tokens.size() && tokens[i].is_name(); ++i) words.push_back(tokens[i].text);
-        if (words.empty() || i >= tokens.size() || !tokens[i].is(";")) continue;
-        const std::string name = words.back();
-        words.pop_back();
-        if (const std::string scalar = scalar_of(words); !scalar.empty()) own[name] = scalar;
+        for (++i; i < tokens.size() && tokens[i].is_name(); ++i) {
+          if (!tokens[i].is_one_of({"const", "volatile"})) words.push_back(tokens[i].text);
+        }
+        const bool is_whole = words.size() > 1 && i < tokens.size() && tokens[i].is(";");
+        if (is_whole) own[words.back()] = words.front();
       }
     }
   } catch (const BadArgument&) {  // a preprocessor's line that only a compiler understands
@@ -92,12 +78,12 @@ void name_elements(const Source& source, json& launch) {
   }
 }
 
-/// The first argument that lies in a range of memory, if any does.
-const json* argument_in(const json& launch, std::size_t range) {
+/// The first argument that lies in a range of memory; where none does, one without a name.
+json argument_in(const json& launch, std::size_t range) {
   for (const json& argument : launch.at("args")) {
-    if (argument.contains("buffer") && argument.at("buffer") == range) return &argument;
+    if (argument.contains("buffer") && argument.at("buffer") == range) return argument;
   }
-  return nullptr;
+  return {{"name", ""}, {"type", "void*"}};
 }
 
 /// A name that a file may have, and no other tensor has.
@@ -106,12 +92,10 @@ std::string free_name(std::string name, const std::vector<TensorSpec>& tensors) 
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
   if (name.empty()) name = "buffer";
-  const auto taken = [&](const std::string& wanted) {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const TensorSpec& spec) { return spec.name == wanted; });
-  };
   std::string own = name.substr(0, 60);
-  for (int number = 2; taken(own); ++number) own = fmt::format("{}_{}", name.substr(0, 60), number);
+  for (int number = 2; find_by_name(tensors, own); ++number) {
+    own = fmt::format("{}_{}", name.substr(0, 60), number);
+  }
   return own;
 }
 
@@ -120,14 +104,12 @@ std::vector<TensorSpec> tensors_of(const json& launch) {
   std::vector<TensorSpec> tensors;
   const json& buffers = launch.at("buffers");
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const json* argument = argument_in(launch, i);
-    const std::string name = argument ? argument->at("name").get<std::string>() : "";
-    const std::string type = argument ? argument->at("type").get<std::string>() : "";
+    const json argument = argument_in(launch, i);
     const auto bytes = buffers[i].at("bytes").get<std::int64_t>();
     TensorSpec spec;
-    spec.name = free_name(name, tensors);
+    spec.name = free_name(argument.at("name"), tensors);
     spec.role = buffers[i].at("only_read").get<bool>() ? Role::input : Role::output;
-    spec.dtype = dtype_of(type, bytes);
+    spec.dtype = dtype_of(argument.at("type"), bytes);
     spec.shape = {(bytes + size_of(spec.dtype) - 1) / size_of(spec.dtype)};
     tensors.push_back(spec);
   }
@@ -184,10 +166,7 @@ void take_tensors(const Recorded& recorded, const json& launch, Bundle& bundle) 
     if (fs::exists(file(".after"))) {
       bundle.expected[spec.name] = read_tensor(file(".after"), spec);
     }
-    const json* argument = argument_in(launch, i);
-    if (argument && is_opaque(argument->at("type").get<std::string>())) {
-      bundle.opaque.push_back(spec.name);
-    }
+    if (is_opaque(argument_in(launch, i).at("type"))) bundle.opaque.push_back(spec.name);
   }
 }
 
@@ -276,11 +255,10 @@ Bundle read_recorded(const Recorded& recorded, const std::string& program,
     take_tensors(recorded, from, bundle);
     const std::string error = path_in(recorded.folder, "error.txt");
     if (recorded.in_flight) {
-      bundle.seen.outcome = Seen::Outcome::crashed;
-      bundle.seen.reason = "the program ended while this launch ran";
+      bundle.seen = failed(Seen::Outcome::crashed, "the program ended while this launch ran");
     } else if (fs::exists(error)) {
-      bundle.seen.outcome = Seen::Outcome::device_error;
-      bundle.seen.reason = "the launch ended with OpenCL error " + read_file(error);
+      bundle.seen = failed(Seen::Outcome::device_error,
+                           "the launch ended with OpenCL error " + read_file(error));
     }
     bundle.judged = false;
     bundle.noted = "The expected files are what this driver gave, bit for bit; they may be wrong.";

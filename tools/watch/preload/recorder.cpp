@@ -165,27 +165,17 @@ std::unique_ptr<Recorder> Recorder::from_environment() {
   const char* text = std::getenv("CLAM_WATCH");
   const json asked = json::parse(text ? text : "", nullptr, false);
   if (!asked.is_object()) return nullptr;
-  Request request;
-  request.folder = asked.at("folder").get<std::string>();
-  if (asked.contains("kernel")) {
-    // clam watch has refused what is no expression.
-    const std::string pattern = asked.at("kernel").get<std::string>();
-    ::regcomp(&request.kernel.emplace(), pattern.c_str(), REG_EXTENDED | REG_NOSUB);
-  }
-  request.launch = asked.value("launch", std::int64_t{0});
-  request.limit = asked.at("limit").get<std::int64_t>();
-  request.checker = asked.value("checker", std::int64_t{0});
-  return std::make_unique<Recorder>(request);
+  return std::make_unique<Recorder>(asked.get<Request>());
 }
 
 Recorder::Recorder(const Request& request) : request_(request) {
+  // clam watch has refused what is no expression; an empty one takes every name.
+  ::regcomp(&kernel_, request_.kernel.c_str(), REG_EXTENDED | REG_NOSUB);
   std::ofstream(fs::path(request_.folder) / (std::to_string(::getpid()) + ".seen"));
 }
 
 std::int64_t Recorder::number_if_wanted(const Kernel& kernel, const Launch& launch) {
-  if (request_.kernel && ::regexec(&*request_.kernel, kernel.name.c_str(), 0, nullptr, 0) != 0) {
-    return 0;
-  }
+  if (::regexec(&kernel_, kernel.name.c_str(), 0, nullptr, 0) != 0) return 0;
   ++number_;
   bool wanted = number_ == request_.launch;
   if (request_.launch == 0) wanted = seen_.insert(key_or_reason(kernel, launch)).second;

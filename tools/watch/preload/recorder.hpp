@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -19,14 +18,15 @@ namespace watch {
 
 /// What CLAM_WATCH asks for, JSON.
 struct Request {
-  std::string folder;
-  std::optional<regex_t> kernel;
+  std::string folder, kernel;  ///< kernel: a regular expression of names
   std::int64_t launch = 0;  ///< this one alone, from 1; 0: the first of each that is distinct
   std::int64_t limit = 0;   ///< bytes in the folder
   /// The process that checks each launch and removes its folder; the program waits for that. 0:
   /// nobody.
   std::int64_t checker = 0;
 };
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Request, folder, kernel, launch, limit, checker)
 
 class Recorder {
  public:
@@ -51,6 +51,7 @@ class Recorder {
   void note(const Kernel& kernel, const std::string& why);
 
   Request request_;
+  regex_t kernel_{};
   std::int64_t number_ = 0;  ///< of the last launch of a kernel that is asked for
   std::set<std::string> seen_;
 
