@@ -38,7 +38,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::size_t colour_index(double id) {
-  const double count = static_cast<double>(kColours.size());
+  const double count = kColours.size();
   return static_cast<std::size_t>(id - count * std::floor(id / count)) % kColours.size();
 }
 
@@ -171,7 +171,7 @@ class Legend {
   /// `swatch`: attributes of its rectangle; empty: there is none.
   void entry(const std::string& words, const std::string& swatch = "") {
     const double indent = swatch.empty() ? 0 : 24;
-    const double width = indent + kLetter * static_cast<double>(words.size());
+    const double width = indent + kLetter * words.size();
     if (x_ + width > kWidth - kMargin) new_line();
     if (!swatch.empty()) {
       svg_ += fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n",

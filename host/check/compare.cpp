@@ -16,7 +16,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double largest_finite(Dtype dtype) {
-  return dtype == Dtype::f16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+  return dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
 }
 
 /// Distance from |value| to the next number of the dtype.
@@ -30,7 +30,7 @@ double ulp(Dtype dtype, double value) {
 /// ones, those of the two that are nearer, and where elements have more, the nearest.
 std::vector<double> nearer_values(const HostTensor& output, const Expected& expected) {
   const auto ratio = [&](std::size_t i, double value) {
-    const double out = output.get(static_cast<std::int64_t>(i));
+    const double out = output.get(i);
     return error_ratio(output.dtype(), out, value, expected.bound[i]);
   };
   std::vector<double> values = expected.value;
@@ -69,7 +69,7 @@ struct Moments {
 
 void fill_statistics(const Moments& sums, Verdict& verdict) {
   if (sums.n == 0) return;
-  const auto n = static_cast<double>(sums.n);
+  const double n = sums.n;
   verdict.rms = std::sqrt(sums.error2 / n);
   verdict.bias = sums.error / n;
   verdict.snr_db = sums.error2 > 0 ? 10 * std::log10(sums.ref2 / sums.error2) : kInfinity;
@@ -87,7 +87,7 @@ double typical_size(const std::vector<double>& values) {
     if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
   }
   if (sizes.empty()) return 0;
-  const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(3 * (sizes.size() - 1) / 4);
+  const auto at = sizes.begin() + 3 * (sizes.size() - 1) / 4;
   std::nth_element(sizes.begin(), at, sizes.end());
   return *at;
 }
@@ -101,7 +101,7 @@ bool is_blind(const Expected& expected) {
   for (std::size_t i = 0; i < expected.value.size(); ++i) {
     blind += expected.bound[i] >= std::fabs(expected.value[i]) && expected.bound[i] > crumb;
   }
-  return static_cast<double>(blind) > kShare * static_cast<double>(expected.value.size());
+  return blind > kShare * expected.value.size();
 }
 
 std::string failure(const Verdict& verdict, bool exact) {
@@ -197,8 +197,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   std::int64_t over = 0;
   for (std::int64_t i = 0; i < output.size(); ++i) {
     const double out = output.get(i);
-    const double reference = exact ? expected.exact.get(i) : values[static_cast<std::size_t>(i)];
-    const double bound = exact ? 0 : expected.bound[static_cast<std::size_t>(i)];
+    const double reference = exact ? expected.exact.get(i) : values[i];
+    const double bound = exact ? 0 : expected.bound[i];
     const bool same_bits = exact && output.bits(i) == expected.exact.bits(i);
     const bool unwritten = !same_bits && output.bits(i) == poison;
     const double ratio = exact       ? (same_bits ? 0 : kInfinity)
@@ -220,7 +220,7 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
         std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
   }
   fill_statistics(sums, verdict);
-  verdict.fraction_over = static_cast<double>(over) / static_cast<double>(output.size());
+  verdict.fraction_over = static_cast<double>(over) / output.size();
   verdict.blind = !exact && is_blind(expected);
   verdict.pass = over == 0 && !verdict.blind;
   verdict.reason = failure(verdict, exact);
@@ -235,10 +235,10 @@ Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, d
   Moments sums;
   for (std::int64_t i = 0; i < recorded.size(); ++i) {
     const double value = recorded.get(i);
-    expected.value[static_cast<std::size_t>(i)] = value;
+    expected.value[i] = value;
     if (std::isfinite(value)) sums.add(value, value);
   }
-  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / static_cast<double>(sums.n)) : 0;
+  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / sums.n) : 0;
   const double allowed = std::max(share * rms, kFloor);
   std::fill(expected.bound.begin(), expected.bound.end(), allowed);
   Verdict verdict = compare(output, expected, iteration);

@@ -381,7 +381,7 @@ void move_all(const Graph& graph, const std::vector<Graph::Move>& moves, Tensors
     const HostTensor& source = tensors.at(move.from);
     const std::int64_t size = size_of(to.dtype);
     std::memcpy(target.data() + move.to_first * size, source.data() + move.from_first * size,
-                static_cast<std::size_t>(move.count * size));
+                move.count * size);
   }
 }
 
@@ -485,7 +485,7 @@ Tensors rounded(const Graph::Node& node, const Reference& reference) {
     HostTensor& tensor = outputs[spec.name] = HostTensor(spec.dtype, spec.shape);
     if (expected.bit_exact()) tensor = reshaped(expected.exact, spec.shape);
     for (std::size_t i = 0; i < expected.value.size(); ++i) {
-      tensor.set(static_cast<std::int64_t>(i), expected.value[i]);
+      tensor.set(i, expected.value[i]);
     }
   }
   return outputs;

@@ -71,7 +71,7 @@ std::map<std::string, std::size_t> last_uses(const Graph& graph, const Places& p
 /// A part of a buffer, which may be a part itself.
 cl::Buffer part_of(const cl::Buffer& buffer, std::int64_t offset, std::int64_t bytes) {
   cl::Buffer whole = buffer;
-  std::size_t origin = static_cast<std::size_t>(offset);
+  std::size_t origin = offset;
   if (const cl_mem parent = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
     whole = cl::Buffer(parent, true);
     origin += buffer.getInfo<CL_MEM_OFFSET>();
@@ -162,9 +162,7 @@ Bindings bindings_of(const Graph::Node& node,
 }
 
 void Copy::enqueue(Runtime& runtime) const {
-  const auto bytes = [&](std::int64_t elements) {
-    return static_cast<std::size_t>(elements * element_size);
-  };
+  const auto bytes = [&](std::int64_t elements) { return elements * element_size; };
   runtime.queue().enqueueCopyBuffer(from, to, bytes(move.from_first), bytes(move.to_first),
                                     bytes(move.count));
 }
@@ -176,7 +174,7 @@ GraphPass::GraphPass(Runtime& runtime, const Graph& graph, const PlanOptions& op
       places_(places(graph, runtime.device().mem_base_addr_align)),
       shared_(share_buffers(graph, places_)) {
   for (const std::int64_t bytes : shared_.bytes) {
-    buffers_.emplace_back(runtime.context(), CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes));
+    buffers_.emplace_back(runtime.context(), CL_MEM_READ_WRITE, bytes);
   }
   for (const Graph::Node& node : graph.nodes) {
     Step step{prepared(runtime, node.problem, options, planned_for), {}, copies_of(node.moves), {}};
@@ -224,16 +222,15 @@ void GraphPass::poison() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     // Not a number, as a half and as a float. Written, as Oclgrind takes what a fill leaves for
     // memory that nobody wrote, even behind the kernel that did.
-    const std::vector<std::uint8_t> ones(static_cast<std::size_t>(shared_.bytes[i]), 0xFF);
+    const std::vector<std::uint8_t> ones(shared_.bytes[i], 0xFF);
     runtime_->queue().enqueueWriteBuffer(buffers_[i], CL_TRUE, 0, ones.size(), ones.data());
   }
 }
 
 void GraphPass::write(const std::string& input, const void* values) {
   const Place& place = places_.at(input);
-  runtime_->queue().enqueueWriteBuffer(
-      whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
-      static_cast<std::size_t>(graph_->tensors.at(input).bytes()), values);
+  runtime_->queue().enqueueWriteBuffer(whole_buffer(place.held_by), CL_TRUE, place.offset,
+                                       graph_->tensors.at(input).bytes(), values);
   for (const Copy& copy : copies_of(graph_->moves)) {
     if (copy.move.from == input) copy.enqueue(*runtime_);
   }
@@ -269,21 +266,20 @@ Tensors GraphPass::outputs() {
 
 void GraphPass::read(const std::string& output, void* values) {
   const Place& place = places_.at(output);
-  runtime_->queue().enqueueReadBuffer(
-      whole_buffer(place.held_by), CL_TRUE, static_cast<std::size_t>(place.offset),
-      static_cast<std::size_t>(graph_->tensors.at(output).bytes()), values);
+  runtime_->queue().enqueueReadBuffer(whole_buffer(place.held_by), CL_TRUE, place.offset,
+                                      graph_->tensors.at(output).bytes(), values);
 }
 
 std::int64_t GraphPass::launches() const {
   std::size_t launches = 0;
   for (const Step& step : steps_) launches += step.executable.plan().launches.size();
-  return static_cast<std::int64_t>(launches);
+  return launches;
 }
 
 std::int64_t GraphPass::copies() const {
   std::size_t copies = 0;
   for (const Step& step : steps_) copies += step.copies.size();
-  return static_cast<std::int64_t>(copies);
+  return copies;
 }
 
 PassReport run_pass(Runtime& runtime, const Graph& graph, const Tensors& inputs,

@@ -300,7 +300,7 @@ std::vector<double> DeviceGraph::run(int iteration) {
   std::vector<double> ms;
   auto next = times.begin();
   for (const Executable& executable : executables_) {
-    const auto end = next + static_cast<std::ptrdiff_t>(executable.plan().launches.size());
+    const auto end = next + executable.plan().launches.size();
     ms.push_back(milliseconds({next, end}));
     next = end;
   }

@@ -69,7 +69,7 @@ GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
 }
 
 std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(2 * guard_ + spec_.bytes()),
+  std::vector<std::uint8_t> bytes(2 * guard_ + spec_.bytes(),
                                   static_cast<std::uint8_t>(pattern(spec_)));
   scatter(tensor, spec_, bytes.data() + guard_);
   return bytes;
@@ -107,7 +107,7 @@ void GuardedBuffer::poison(int iteration) {
 }
 
 HostTensor GuardedBuffer::download() {
-  seen_.resize(static_cast<std::size_t>(2 * guard_ + spec_.bytes()));
+  seen_.resize(2 * guard_ + spec_.bytes());
   attempt("read tensor " + spec_.name, [&] {
     runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
   });

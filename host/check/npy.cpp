@@ -72,14 +72,14 @@ Shape parse_shape(const std::string& path, std::string_view header) {
     if (error != std::errc() || shape.size() == kMostAxes) reject(path, "its 'shape' is damaged");
     if (extent < 1) reject(path, "an extent is 0");
     shape.push_back(extent);
-    rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
+    rest.remove_prefix(stop - rest.data());
   }
   return shape;
 }
 
 std::size_t elements(const std::string& path, const Shape& shape) {
   try {
-    return static_cast<std::size_t>(count(shape));
+    return count(shape);
   } catch (const BadArgument& error) {
     reject(path, error.what());
   }
@@ -93,8 +93,7 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
     reject(path, fmt::format("element type {} is none of <f4 <f2 <i4 <f8 <i8", in_quotes(descr)));
   }
   const Dtype dtype = descr[1] == 'i' ? Dtype::i32 : descr == "<f2" ? Dtype::f16 : Dtype::f32;
-  const std::size_t needed =
-      elements(path, shape) * static_cast<std::size_t>(size_of(dtype)) * (wide ? 2 : 1);
+  const std::size_t needed = elements(path, shape) * size_of(dtype) * (wide ? 2 : 1);
   if (data.size() != needed) {
     reject(path, fmt::format("shape {} needs {} bytes of data, it has {}", to_string(shape), needed,
                              data.size()));

@@ -42,14 +42,14 @@ OpProof::OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf ref
 
 Expected Expected::of_size(std::int64_t size) {
   Expected expected;
-  expected.value.resize(static_cast<std::size_t>(size));
+  expected.value.resize(size);
   expected.bound.resize(expected.value.size());
   return expected;
 }
 
 void Expected::set(std::int64_t at, Bounded element) {
-  value[static_cast<std::size_t>(at)] = element.value;
-  bound[static_cast<std::size_t>(at)] = element.error;
+  value[at] = element.value;
+  bound[at] = element.error;
 }
 
 const OpProof& proof_of(const Schema& op) {

@@ -31,7 +31,7 @@ class Bytes {
   }
   void skip(std::uint64_t count) {
     if (count > bytes_.size() - at) refuse("it is cut off");
-    at += static_cast<std::size_t>(count);
+    at += count;
   }
   std::string text(std::size_t count) {
     skip(count);

@@ -352,7 +352,7 @@ std::optional<PublishedTime> published_time(const Workload& workload, const Work
     if (&part == &node && known) sum.us += us->second;
     if (&part == &node) continue;
     if (known && part.calls > 0 && node.calls > 0) {
-      sum.us += us->second * static_cast<double>(part.calls) / static_cast<double>(node.calls);
+      sum.us += us->second * part.calls / node.calls;
     } else {
       sum.at_least = true;
     }

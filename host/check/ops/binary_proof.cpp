@@ -68,7 +68,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const auto set = [&](std::int64_t i) {
     const auto [of_a, of_b] = axes.operands(i);
     const double x = a.get(of_a), y = b.get(of_b);
-    const auto at = static_cast<std::size_t>(i);
+    const std::size_t at = i;
     c.value[at] = operation.value(x, y);
     c.bound[at] = operation.bound(c.value[at]);
     if (operation.denormals) return;

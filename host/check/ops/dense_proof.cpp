@@ -23,7 +23,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
   MatrixProduct product(problem, "alpha", inputs.at("x"), inputs.at("w"));
   if (problem.integer("k2") > 0) {
-    product.k += static_cast<std::size_t>(problem.integer("k2"));
+    product.k += problem.integer("k2");
     product.a = side_by_side(product.a, values(inputs.at("x2")), product.m);
   }
   if (problem.integer("trans_w") == 1) product.b = transposed(product.b, product.n, product.k);

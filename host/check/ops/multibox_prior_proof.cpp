@@ -16,7 +16,7 @@ namespace {
 
 /// The middle of cell number `cell` of `cells` along an axis.
 double centre_of(std::int64_t cell, int cells, float step, float offset) {
-  const double from_cell_to_cell = step > 0 ? static_cast<double>(step) : 1.0 / cells;
+  const double from_cell_to_cell = step > 0 ? step : 1.0 / cells;
   return in_float((static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell);
 }
 
@@ -30,7 +30,7 @@ std::vector<Size> sizes_of_boxes(const Problem& p) {
   const std::vector<float> sizes = p.numbers("sizes"), ratios = p.numbers("ratios");
   std::vector<Size> boxes;
   for (const float size : sizes) {
-    const double height = static_cast<double>(size), wide = height * p.integer("h");
+    const double height = size, wide = height * p.integer("h");
     boxes.push_back(
         {wide / p.integer("w"), height, in_float(wide) / p.integer("w"), in_float(height)});
   }
@@ -54,7 +54,7 @@ Reference reference(const Problem& p, const Tensors&, const ReferenceOptions&) {
   const int h = p.integer("h"), w = p.integer("w");
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
   const std::vector<Size> boxes = sizes_of_boxes(p);
-  const auto of_cell = static_cast<std::int64_t>(4 * boxes.size());
+  const std::int64_t of_cell = 4 * boxes.size();
   Expected anchors = Expected::of_size(of_cell * h * w);
   anchors.other.assign(anchors.value.size(), kNan);
   parallel_for(std::int64_t{1} * h * w, [&](std::int64_t cell) {
@@ -70,8 +70,7 @@ Reference reference(const Problem& p, const Tensors&, const ReferenceOptions&) {
           const Bounded one = corner(centre, side * size / 2, clip, p.dtype());
           anchors.set(at++, one);
           if (std::isinf(size_in_float) && std::isfinite(one.value)) {
-            anchors.other[static_cast<std::size_t>(at - 1)] =
-                corner(centre, side * size_in_float, clip, p.dtype()).value;
+            anchors.other[at - 1] = corner(centre, side * size_in_float, clip, p.dtype()).value;
           }
         }
       }

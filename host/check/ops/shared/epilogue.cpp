@@ -75,7 +75,7 @@ void Epilogue::make_exact(Expected& output, Check check, std::int64_t products,
   if (check != Check::exact || !stays_exact(products)) return;
   output.exact = HostTensor(dtype, shape);
   for (std::int64_t i = 0; i < output.exact.size(); ++i) {
-    output.exact.set(i, output.value[static_cast<std::size_t>(i)]);
+    output.exact.set(i, output.value[i]);
   }
   output.value.clear();
   output.bound.clear();
