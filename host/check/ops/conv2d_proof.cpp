@@ -128,27 +128,18 @@ class Each {
   std::vector<Sum> sums_;
 };
 
-/// Sums whose partial sums are taken as the mean over all orders: for data of zero mean.
+/// A sum whose partial sums are taken as the mean over all orders: for data of zero mean.
 class InMeanOrder {
  public:
-  void add(const Lanes& terms) {
-    for (size_t j = 0; j < kSums; ++j) add(j, terms[j]);
+  void add(double term) {
+    sum_ += term;
+    squares_ += term * term;
+    ++count_;
   }
-  void add(size_t j, double term) {
-    sums_[j] += term;
-    squares_[j] += term * term;
-    ++counts_[j];
-  }
-  Sums totals(Check) const {
-    Sums totals;
-    for (size_t j = 0; j < kSums; ++j) {
-      totals[j] = {sums_[j], mean_of_squares(counts_[j], squares_[j], sums_[j]), 0};
-    }
-    return totals;
-  }
+  Summation total(Check) const { return {sum_, mean_of_squares(count_, squares_, sum_), 0}; }
 
  private:
-  Lanes sums_{}, squares_{}, counts_{};
+  double sum_ = 0, squares_ = 0, count_ = 0;
 };
 
 /// The magnitudes of all partial sums in an order, added up. Adding 0 does not round.
@@ -223,9 +214,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sum
     const auto step = stride * pixel;
     Lanes terms{};
     if (row_inside && ix >= 0 && ix + (std::int64_t{kSums} - 1) * stride < w) {
-      for (size_t j = 0; j < kSums; ++j) {
-        terms[j] = factor * x[j * step];
-      }
+      for (size_t j = 0; j < kSums; ++j) terms[j] = factor * x[j * step];
       return sums.add(terms);
     }
     for (size_t j = 0; j < kSums; ++j) {
@@ -273,7 +262,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
     const bool in_parts = check == Check::hard && in.conv.r == 1 && in.conv.s == 1;
     return in_parts ? with(Each(SumInParts())) : with(Each(Summation()));
   }
-  return check == Check::hard ? with(InAllOrders(in.orders)) : with(InMeanOrder());
+  return check == Check::hard ? with(InAllOrders(in.orders)) : with(Each(InMeanOrder()));
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
