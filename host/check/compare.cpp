@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
@@ -121,31 +122,12 @@ std::string failure(const Verdict& verdict, bool exact) {
       zeros ? "the right result is zero everywhere" : "zeros would be within the bounds");
 }
 
-/// Calls visit(key, field) for every field: its key in JSON is its name.
-template <typename Any, typename Visit>
-void for_each_field(Any& v, const Visit& visit) {
-  visit("pass", v.pass);
-  visit("blind", v.blind);
-  visit("reason", v.reason);
-  visit("worst_ratio", v.worst_ratio);
-  visit("worst_index", v.worst_index);
-  visit("worst_value", v.worst_value);
-  visit("worst_reference", v.worst_reference);
-  visit("worst_bound", v.worst_bound);
-  visit("max_abs", v.max_abs);
-  visit("max_ulp", v.max_ulp);
-  visit("rms", v.rms);
-  visit("snr_db", v.snr_db);
-  visit("bias", v.bias);
-  visit("fraction_over", v.fraction_over);
-  visit("nans", v.nans);
-  visit("infs", v.infs);
-  visit("poison", v.poison);
-  visit("elements", v.elements);
-  visit("variance", v.variance);
-  visit("reference_variance", v.reference_variance);
-  visit("cosine", v.cosine);
-}
+/// A verdict whose fields JSON has under their names.
+struct Fields : Verdict {};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fields, pass, blind, reason, worst_ratio, worst_index,
+                                   worst_value, worst_reference, worst_bound, max_abs, max_ulp, rms,
+                                   snr_db, bias, fraction_over, nans, infs, poison, elements,
+                                   variance, reference_variance, cosine)
 
 }  // namespace
 
@@ -185,9 +167,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   const auto wanted =
       exact ? expected.exact.size() : static_cast<std::int64_t>(expected.value.size());
   if (wanted != output.size() || (exact && expected.exact.dtype() != output.dtype())) {
-    throw BadArgument(
-        fmt::format("an output of {} elements cannot be compared with a reference of {}",
-                    output.size(), wanted));
+    refuse("an output of {} elements cannot be compared with a reference of {}", output.size(),
+           wanted);
   }
   const std::uint32_t poison = poison_bits(output.dtype(), iteration);
   const std::vector<double> values = nearer_values(output, expected);
@@ -266,48 +247,41 @@ double number_from_json(const nlohmann::json& value) {
 }
 
 nlohmann::json to_json(const Verdict& verdict) {
-  nlohmann::json json;
-  for_each_field(verdict, [&](const char* key, const auto& value) {
-    json[key] = value;
-    if (json[key].is_number_float()) json[key] = number_json(json[key]);
-  });
+  nlohmann::json json = Fields{verdict};
+  for (nlohmann::json& value : json) {
+    if (value.is_number_float()) value = number_json(value);
+  }
   return json;
 }
 
-Verdict verdict_from_json(const nlohmann::json& json) {
+Verdict verdict_from_json(const nlohmann::json& given) {
   try {
-    Verdict verdict;
-    for_each_field(verdict, [&](const char* key, auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-        value = number_from_json(json.at(key));
-      } else {
-        json.at(key).get_to(value);
-      }
-    });
-    return verdict;
+    nlohmann::json json = given;
+    const nlohmann::json fields = Fields();
+    for (const auto& [key, field] : fields.items()) {
+      if (field.is_number_float()) json[key] = number_from_json(json.at(key));
+    }
+    return json.get<Fields>();
   } catch (const std::exception& error) {  // nlohmann's, and stod's
     throw BadArgument(std::string("this is no verdict: ") + error.what());
   }
 }
 
 std::string to_text(const Verdict& v) {
-  std::string text = fmt::format("{}{}\n",
-                                 v.pass    ? "pass"
-                                 : v.blind ? "BLIND"
-                                           : "FAIL",
-                                 v.reason.empty() ? "" : ": " + v.reason);
-  text += fmt::format(
-      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n",
-      v.worst_ratio, v.worst_index, v.worst_value, v.worst_reference, v.worst_bound);
-  text += fmt::format("  max abs, max ulp     {:.4g}, {:.4g}\n", v.max_abs, v.max_ulp);
-  text +=
-      fmt::format("  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n", v.rms, v.snr_db, v.bias);
-  text += fmt::format("  over their bound     {:.4g} % of {} elements\n", 100 * v.fraction_over,
-                      v.elements);
-  text += fmt::format("  NaN, inf, unwritten  {}, {}, {}\n", v.nans, v.infs, v.poison);
-  text += fmt::format("  variance, reference  {:.4g}, {:.4g}\n", v.variance, v.reference_variance);
-  text += fmt::format("  cosine               {:.9f} (most faults do not change it)\n", v.cosine);
-  return text;
+  const char* word = v.pass ? "pass" : v.blind ? "BLIND" : "FAIL";
+  return fmt::format(
+      "{}{}\n"
+      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n"
+      "  max abs, max ulp     {:.4g}, {:.4g}\n"
+      "  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n"
+      "  over their bound     {:.4g} % of {} elements\n"
+      "  NaN, inf, unwritten  {}, {}, {}\n"
+      "  variance, reference  {:.4g}, {:.4g}\n"
+      "  cosine               {:.9f} (most faults do not change it)\n",
+      word, v.reason.empty() ? "" : ": " + v.reason, v.worst_ratio, v.worst_index, v.worst_value,
+      v.worst_reference, v.worst_bound, v.max_abs, v.max_ulp, v.rms, v.snr_db, v.bias,
+      100 * v.fraction_over, v.elements, v.nans, v.infs, v.poison, v.variance, v.reference_variance,
+      v.cosine);
 }
 
 }  // namespace clam

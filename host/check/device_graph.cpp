@@ -19,7 +19,7 @@ constexpr auto kEnough = std::chrono::seconds(2);
 
 using Places = std::map<std::string, Place>;
 
-[[noreturn]] void refuse(const Graph& graph, const std::string& node, const std::string& reason) {
+[[noreturn]] void skip(const Graph& graph, const std::string& node, const std::string& reason) {
   throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
 }
 
@@ -41,16 +41,16 @@ void require_room(const Graph& graph, const std::vector<Plan>& plans, const Devi
         own += bytes;
         if (placed.insert(held).second) all += bytes;
         if (bytes <= device.max_alloc_bytes) continue;
-        refuse(graph, node.name,
-               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at most {}", held,
-                           bytes, device.max_alloc_bytes));
+        skip(graph, node.name,
+             fmt::format("its tensor '{}' has {} bytes, a buffer of the device at most {}", held,
+                         bytes, device.max_alloc_bytes));
       }
     }
     const std::int64_t needed = together ? all : own;
     if (needed <= device.global_mem_bytes) continue;
-    refuse(graph, node.name,
-           fmt::format("{} bytes are needed{}, the device has {}", needed,
-                       together ? " up to here" : "", device.global_mem_bytes));
+    skip(graph, node.name,
+         fmt::format("{} bytes are needed{}, the device has {}", needed,
+                     together ? " up to here" : "", device.global_mem_bytes));
   }
 }
 
@@ -159,7 +159,7 @@ std::vector<Plan> plans_of(const Runtime& runtime, const Graph& graph, const Gra
     try {
       plan = runtime.plan(node.problem, device, {"", options.max_work_group});
     } catch (const Unsupported& error) {
-      refuse(graph, node.name, error.what());
+      skip(graph, node.name, error.what());
     }
   }
   require_room(graph, plans, device, together);

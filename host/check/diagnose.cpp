@@ -13,7 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -474,8 +474,7 @@ class Report {
 BoxOrigin parse_box_origin(const std::string& word) {
   constexpr Words<3> kWords{"rows", "get_valid_counts", "nms"};
   if (const auto origin = find_word<BoxOrigin>(kWords, word)) return *origin;
-  throw BadArgument(
-      fmt::format("unknown format {}; clam knows rows, get_valid_counts and nms", in_quotes(word)));
+  refuse("unknown format {}; clam knows rows, get_valid_counts and nms", in_quotes(word));
 }
 
 const char* name(Finding::Sure sure) {
@@ -484,10 +483,10 @@ const char* name(Finding::Sure sure) {
 
 Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) {
   if (good && (good->batch() != boxes.batch() || good->e() != boxes.e())) {
-    throw BadArgument(
-        fmt::format("the good rows are {}x{}x{} and these {}x{}x{}; only the number of rows (the "
-                    "second) may differ",
-                    good->batch(), good->n(), good->e(), boxes.batch(), boxes.n(), boxes.e()));
+    refuse(
+        "the good rows are {}x{}x{} and these {}x{}x{}; only the number of rows (the "
+        "second) may differ",
+        good->batch(), good->n(), good->e(), boxes.batch(), boxes.n(), boxes.e());
   }
   Diagnosis diagnosis;
   Rows valid;

@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "check/ops/shared/proof.hpp"
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -289,17 +289,15 @@ const std::vector<Fill>& all_fills() {
 
 void check_fill(const std::string& graph, const std::string& name, const std::string& wanted,
                 const Shape& shape) {
-  const auto fail = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}: tensor '{}': {}", graph, name, what));
-  };
   const Fill* fill = find_by_name(all_fills(), wanted);
   if (!fill) {
     std::string known;
     for (const Fill& each : all_fills()) known += " " + each.name;
-    fail(fmt::format("unknown fill {}; there is{}", in_quotes(wanted), known));
+    refuse("{}: tensor '{}': unknown fill {}; there is{}", graph, name, in_quotes(wanted), known);
   }
   if (fill->fits(shape)) return;
-  fail(fmt::format("{} needs {}, not {}", fill->name, fill->needs, to_string(shape)));
+  refuse("{}: tensor '{}': {} needs {}, not {}", graph, name, fill->name, fill->needs,
+         to_string(shape));
 }
 
 void make_up(HostTensor& values, const std::string& name, const std::string& fill, double scale,

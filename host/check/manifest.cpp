@@ -11,7 +11,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
@@ -257,23 +257,19 @@ std::optional<double> evaluate(std::string_view formula, const Names& names) {
 
 Names values_of(const FileTags& tags, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
-  if (!kernel) {
-    throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
-  }
+  if (!kernel) refuse("{}: kernel {}: it is not tagged", tags.file, launch.kernel);
   Names names = defines_of(tags, launch);
   for (std::size_t i = 0; i < std::min(kernel->args.size(), launch.args.size()); ++i) {
     const std::string& name = kernel->args[i].name;
     if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i])) names[name] = *whole;
-    if (const auto* real = std::get_if<float>(&launch.args[i])) {
-      names[name] = *real;
-    }
+    if (const auto* real = std::get_if<float>(&launch.args[i])) names[name] = *real;
   }
   return names;
 }
 
 std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
   const auto reject = [&](const std::string& why) {
-    throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
+    refuse("{}: kernel {}: {}", tags.file, launch.kernel, why);
   };
   const Names names = values_of(tags, launch), defines = defines_of(tags, launch);
   const auto number = [&](const std::string& formula, const Names& known, const char* what) {

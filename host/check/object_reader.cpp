@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 
@@ -19,7 +19,7 @@ ObjectReader::ObjectReader(const json& object, std::string where)
 }
 
 void ObjectReader::fail(const std::string& key, const std::string& what) const {
-  throw BadArgument(fmt::format("{}: {}{}{}", where_, key, key.empty() ? "" : " ", what));
+  refuse("{}: {}{}{}", where_, key, key.empty() ? "" : " ", what);
 }
 
 void ObjectReader::only(std::initializer_list<std::string_view> known) const {

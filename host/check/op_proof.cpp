@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -106,7 +106,7 @@ void refuse_bad_inputs(const Problem& problem, const Tensors& inputs) {
   const OpProof& proof = proof_of(problem);
   if (!proof.bad_inputs) return;
   if (const Reason reason = proof.bad_inputs(problem, inputs)) {
-    throw BadArgument(fmt::format("{}: {}", problem.schema().name, *reason));
+    refuse("{}: {}", problem.schema().name, *reason);
   }
 }
 

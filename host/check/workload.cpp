@@ -13,6 +13,7 @@
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "object_reader.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/words.hpp"
@@ -254,9 +255,8 @@ void check_folding(const Workload& workload, const std::string& origin) {
     if (node.folded_into.empty()) continue;
     const Workload::Node* host = workload.node(node.folded_into);
     if (host && host->folded_into.empty()) continue;
-    throw BadArgument(fmt::format(
-        "{}: node '{}': folded_into '{}' {}", origin, node.name, node.folded_into.substr(0, 60),
-        host ? "is folded itself; name the node that does the work" : "is no node of this file"));
+    refuse("{}: node '{}': folded_into '{}' {}", origin, node.name, node.folded_into.substr(0, 60),
+           host ? "is folded itself; name the node that does the work" : "is no node of this file");
   }
 }
 
@@ -367,7 +367,7 @@ Workload parse_workload(std::string_view text, const std::string& origin,
   try {
     value = json::parse(text);
   } catch (const json::exception& error) {
-    throw BadArgument(fmt::format("{}: is no JSON: {}", origin, error.what()));
+    refuse("{}: is no JSON: {}", origin, error.what());
   }
   const ObjectReader reader(value, origin);
   if (reader.at("clam_workload") != 1) {
@@ -398,9 +398,8 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
                        stem(name_or_path) == name_or_path &&
                        !std::filesystem::is_directory(name_or_path);
   if (is_name) {
-    throw BadArgument(
-        fmt::format("unknown workload '{}'; there is {}, or give the path of a file or folder",
-                    name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
+    refuse("unknown workload '{}'; there is {}, or give the path of a file or folder",
+           name_or_path.substr(0, 60), fmt::join(workload_names(), " "));
   }
   if (!std::filesystem::is_directory(name_or_path)) {
     return parse_workload(read_file(name_or_path), name_or_path, parameters);

@@ -38,9 +38,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 /// No element of the last column is 0.
 void fill_last_column(HostTensor& matrix) {
   const std::int64_t n = matrix.shape()[1];
-  for (std::int64_t i = n - 1; i < matrix.size(); i += n) {
-    matrix.set(i, matrix.get(i) < 0 ? -1 : 1);
-  }
+  for (std::int64_t i = n - 1; i < matrix.size(); i += n) matrix.set(i, matrix.get(i) < 0 ? -1 : 1);
 }
 
 /// -1, 0 and 1, so that every partial sum is exact. A product left out, or a column in the wrong

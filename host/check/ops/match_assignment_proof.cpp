@@ -139,9 +139,7 @@ std::vector<Line> sums_of(const Lines& lines, const HostTensor& sim, const HostT
   std::vector<Line> sums;
   for (std::int64_t line = 0; line < lines.count; ++line) {
     std::vector<double> x;
-    for (std::int64_t i = 0; i < lines.length; ++i) {
-      x.push_back(sim.get(lines.at(line, i)));
-    }
+    for (std::int64_t i = 0; i < lines.length; ++i) x.push_back(sim.get(lines.at(line, i)));
     sums.emplace_back(x, z.get(line));
   }
   return sums;

@@ -77,9 +77,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
     std::vector<double> x(n);
     for (std::int64_t i = 0; i < n; ++i) x[i] = in.x(first + i * inner);
     const SoftmaxSums sums(x);
-    for (std::int64_t i = 0; i < n; ++i) {
-      dst.set(first + i * inner, element(in, sums, x[i]));
-    }
+    for (std::int64_t i = 0; i < n; ++i) dst.set(first + i * inner, element(in, sums, x[i]));
   });
 }
 

@@ -60,9 +60,7 @@ std::vector<double> classes_of(const std::vector<double>& scores, double object,
   std::vector<double> classes{static_cast<double>(best)};
   const auto vanishes = [&](double score) { return !denormals && std::fabs(score) < kSmallest; };
   for (std::size_t c = 0; c < scores.size(); ++c) {
-    if (c != best && vanishes(scores[best]) && vanishes(scores[c])) {
-      classes.push_back(c);
-    }
+    if (c != best && vanishes(scores[best]) && vanishes(scores[c])) classes.push_back(c);
   }
   return classes;
 }
