@@ -15,12 +15,6 @@ namespace {
 
 constexpr int kIteration = 1;
 
-double milliseconds(const std::vector<LaunchTime>& times) {
-  double ns = 0;
-  for (const LaunchTime& time : times) ns += time.ns();
-  return ns * 1e-6;
-}
-
 /// An element in which the two lie further apart than their bounds.
 bool differ(const Expected& a, const Expected& b) {
   if (a.bit_exact()) return !(a.exact == b.exact);
@@ -106,7 +100,8 @@ NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node&
   std::vector<Tensors> outputs;
   for (const Step& step : steps) {
     trial.upload(step.inputs);
-    const double ms = milliseconds(trial.run(kIteration));
+    double ms = 0;
+    for (const LaunchTime& time : trial.run(kIteration)) ms += 1e-6 * time.ns();
     outputs.push_back(trial.download());
     Verification own = compare_all(step.reference, outputs.back(), trial.trespass(), kIteration,
                                    &trial.plan().device);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "op_proof.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "refusal.hpp"

@@ -64,7 +64,7 @@ Problem parse_line(const ObjectReader& reader, const std::string& line) {
   try {
     return Problem::parse(line);
   } catch (const BadArgument& error) {
-    reader.fail("problem:", error.what());
+    reader.fail("problem:", "{}", error.what());
   }
 }
 
@@ -92,7 +92,7 @@ std::string substituted(const ObjectReader& reader, const Parameters& parameters
                         std::string text) {
   for (std::size_t begin; (begin = text.find('{')) != text.npos;) {
     const std::size_t end = text.find('}', begin);
-    if (end == text.npos) reader.fail("", "a { has no }: write {n}, or a product like {2*n}");
+    if (end == text.npos) reader.fail("", "a {{ has no }}: write {{n}}, or a product like {{2*n}}");
     std::int64_t product = 1;
     for (std::size_t at = begin + 1; at <= end;) {
       const std::size_t next = std::min(text.find('*', at), end);
@@ -145,7 +145,7 @@ Shape read_shape(const ObjectReader& reader, const Parameters& parameters) {
   try {
     count(shape);
   } catch (const BadArgument& error) {
-    reader.fail("shape:", error.what());
+    reader.fail("shape:", "{}", error.what());
   }
   return shape;
 }

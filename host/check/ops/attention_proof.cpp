@@ -238,7 +238,7 @@ void fill(std::uint64_t seed, Tensors& inputs, const Q& q, const K& k, const V& 
 
 /// N(0,1) times a factor.
 auto scaled_normal(double factor) {
-  return [factor](Random& random, std::int64_t, std::int64_t) { return factor * random.normal(); };
+  return [factor](Random& random, const auto&...) { return factor * random.normal(); };
 }
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -265,10 +265,10 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         return size * code(head * at.nk + (at.nk - 1 - i % at.nk), column);
       },
       [&](Random&, std::int64_t row, std::int64_t column) { return code(row, column); },
-      [](Random& random, std::int64_t, std::int64_t) {
+      [](Random& random, const auto&...) {
         return random.integer(1, 8) * (2 * random.integer(0, 1) - 1);
       },
-      [](Random& random, std::int64_t) { return random.integer(-1, 1); });
+      [](Random& random, const auto&...) { return random.integer(-1, 1); });
 }
 
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -276,7 +276,7 @@ void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const auto number = [](Random& random, const auto&...) { return 0.5 + random.uniform(); };
   fill(
       seed, inputs, [&](Random& random, const auto&...) { return factor * number(random); }, number,
-      number, [](Random& random, std::int64_t) { return random.uniform(); });
+      number, [](Random& random, const auto&...) { return random.uniform(); });
 }
 
 /// Scores around a number between 500 and 1000, in every row another one and in odd rows negative;
@@ -294,8 +294,8 @@ void spread(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         const double x = (row % 2 == 0 ? middle : -middle) * (1 - of_row.uniform() / 2);
         return factor * (x / root + 0.02 * random.normal());
       },
-      [=](Random& random, std::int64_t, std::int64_t) { return 1 + 0.002 * random.normal(); },
-      [=](Random& random, std::int64_t, std::int64_t) {
+      [=](Random& random, const auto&...) { return 1 + 0.002 * random.normal(); },
+      [=](Random& random, const auto&...) {
         return in_float ? random.normal() : 0.5 + random.uniform();
       },
       normal);
@@ -309,7 +309,7 @@ void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const auto one_in = static_cast<int>(std::max<std::int64_t>(64, at.nk / 16));
   fill(
       seed, inputs, scaled_normal(usual(at)), normal,
-      [=](Random& random, std::int64_t, std::int64_t) {
+      [=](Random& random, const auto&...) {
         const double size = random.integer(0, one_in - 1) == 0 ? 1000 : 1;
         const double number = random.normal();
         return size * (half ? std::fabs(number) : number);

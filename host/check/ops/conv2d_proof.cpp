@@ -290,14 +290,12 @@ Reference reference(const Problem& problem, const Tensors& inputs,
           const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
           const std::int64_t map = (n * conv.k + k) * extents.oh + oy;
           const std::int64_t i = conv.nhwc ? pixel * conv.k + k : map * extents.ow + ox + j;
-          const size_t of_k = k;
-          const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
+          const double* bias = in.b.empty() ? nullptr : &in.b[k];
           const double* residual = in.r.empty() ? nullptr : &in.r[i];
           Summation& sum_of_k = sums[j];
           const double* own_bound = own.empty() ? nullptr : &own[i];
           if (own_bound) sum_of_k = Summation(sum_of_k.value(), *own_bound);
-          Bounded finished =
-              in.epilogue.finish(sum_of_k, bias, residual, options.check, crumbs[of_k]);
+          Bounded finished = in.epilogue.finish(sum_of_k, bias, residual, options.check, crumbs[k]);
           if (own_bound && std::isinf(*own_bound)) finished.error = *own_bound;
           y.set(i, finished);
         }

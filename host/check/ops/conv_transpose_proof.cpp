@@ -84,11 +84,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   for (std::int64_t k = 0; k < conv.k; ++k) crumbs.push_back(in.crumb(options.denormals, k));
   parallel_for(conv.n * conv.k * oh, [&](std::int64_t row) {
     const std::int64_t k = row / oh % conv.k;
-    const std::size_t of_k = k;
-    const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
+    const double* bias = in.b.empty() ? nullptr : &in.b[k];
     for (std::int64_t ox = 0; ox < ow; ++ox) {
       const Summation total = sum(in, row / oh / conv.k, k, row % oh, ox);
-      y.set(row * ow + ox, in.epilogue.finish(total, bias, nullptr, options.check, crumbs[of_k]));
+      y.set(row * ow + ox, in.epilogue.finish(total, bias, nullptr, options.check, crumbs[k]));
     }
   });
   in.epilogue.make_exact(y, options.check, conv.products(), conv.y_shape());

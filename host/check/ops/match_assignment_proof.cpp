@@ -109,7 +109,6 @@ struct Sides {
 template <typename ScoreOf>
 void judge_line(std::int64_t line, const Indices& best, const std::vector<Indices>& theirs,
                 double threshold, Dtype dtype, const ScoreOf& score_of, Sides& sides) {
-  const std::size_t at = line;
   std::vector<double> matches, scores;
   for (const std::int64_t other : best) {
     const Indices& back = theirs[other];
@@ -124,15 +123,15 @@ void judge_line(std::int64_t line, const Indices& best, const std::vector<Indice
       matches.push_back(over ? static_cast<double>(other) : -1);
       if (either) matches.push_back(over ? -1 : static_cast<double>(other));
       scores.push_back(out.value);
-      sides.score.bound[at] = std::fmax(sides.score.bound[at], out.error);
+      sides.score.bound[line] = std::fmax(sides.score.bound[line], out.error);
     }
     if (first && back.size() > 1) none();
   }
   if (best.empty()) matches.push_back(-1), scores.push_back(0);
-  sides.match.value[at] = matches.front();
-  sides.match.also[at].assign(matches.begin() + 1, matches.end());
-  sides.score.value[at] = scores.front();
-  sides.score.also[at].assign(scores.begin() + 1, scores.end());
+  sides.match.value[line] = matches.front();
+  sides.match.also[line].assign(matches.begin() + 1, matches.end());
+  sides.score.value[line] = scores.front();
+  sides.score.also[line].assign(scores.begin() + 1, scores.end());
 }
 
 std::vector<Line> sums_of(const Lines& lines, const HostTensor& sim, const HostTensor& z) {
@@ -202,7 +201,7 @@ void matched(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         const bool peak = m - 1 - i == n - 1 - j && (m - i) % 4 != 0;
         return random.normal() + (peak ? kPeak : 0);
       },
-      [=](Random& random, std::int64_t) { return kCertain * random.normal() + 1; });
+      [=](Random& random, const auto&...) { return kCertain * random.normal() + 1; });
 }
 
 /// As zero_mean, around 1000.
@@ -210,9 +209,7 @@ void spread(const Problem&, std::uint64_t seed, Tensors& inputs) {
   constexpr double kMiddle = 1000, kDeviation = 3;
   fill(
       seed, inputs,
-      [=](Random& random, std::int64_t, std::int64_t) {
-        return kMiddle + kDeviation * random.normal();
-      },
+      [=](Random& random, const auto&...) { return kMiddle + kDeviation * random.normal(); },
       normal);
 }
 
@@ -228,7 +225,7 @@ void ties(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         if (row % pairs != column % pairs) return 0.0;
         return kPeak - kLess * (row / pairs + column / pairs);
       },
-      [=](Random&, std::int64_t) { return kCertain; });
+      [=](const auto&...) { return kCertain; });
 }
 
 /// Rows and columns repeat after 16, the most lanes of a line: equal ones are a lane's own, one
@@ -242,7 +239,7 @@ void echoes(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
       [=](Random&, std::int64_t i, std::int64_t j) {
         return i % period == j % period ? kPeak : 0.0;
       },
-      [=](Random&, std::int64_t) { return kCertain; });
+      [=](const auto&...) { return kCertain; });
 }
 
 }  // namespace
