@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace clam {
 namespace {
@@ -16,7 +17,7 @@ using Mark = PictureBox::Mark;
 constexpr double kWidth = 800, kMargin = 24, kLine = 18, kLetter = 7.2;  ///< units of the picture
 constexpr double kLeastHeight = 120, kMostHeight = 1000;  ///< of the view that boxes lie in
 constexpr double kRim = 0.04;                             ///< of the view, around the boxes
-constexpr std::size_t kCrowd = 200, kMostLabels = 40, kMostClasses = 8, kLongestLine = 110;
+constexpr std::size_t kCrowd = 200, kMostLabels = 40, kLongestLine = 110;
 
 /// Dark enough for white ground, and apart for most eyes.
 constexpr std::array<const char*, 8> kColours = {"#1f6fb4", "#2a8a3e", "#8e4fb0", "#c2670c",
@@ -37,35 +38,21 @@ std::string escaped(const std::string& text) {
   return text.size() > kLongestLine ? safe + "..." : safe;
 }
 
-std::size_t colour_index(double id) {
-  const double count = static_cast<double>(kColours.size());
-  return static_cast<std::size_t>(id - count * std::floor(id / count)) % kColours.size();
-}
-
 std::string colour(const PictureBox& box) {
-  return box.mark == Mark::suspect ? kRed : kColours[colour_index(box.box.id)];
+  if (box.mark == Mark::suspect) return kRed;
+  const double count = kColours.size(), id = box.box.id;
+  const auto place = static_cast<std::size_t>(id - count * std::floor(id / count));
+  return kColours[place % kColours.size()];
 }
 
-/// What a legend counts: all boxes that were given, drawn or not.
-struct Totals {
-  std::map<Mark, std::size_t> of;
-  std::size_t not_finite = 0;
-  std::map<double, std::size_t> classes;  ///< kept boxes of each
-
-  explicit Totals(const std::vector<PictureBox>& boxes) {
-    for (const PictureBox& box : boxes) {
-      ++of[box.mark];
-      not_finite += !box.box.is_finite();
-      if (box.mark == Mark::kept && std::isfinite(box.box.id)) ++classes[box.box.id];
-    }
-  }
-};
-
-/// The boxes to draw, the most important one first.
+/// The boxes to draw, the most important one first; each from its lower corner to its higher.
 std::vector<PictureBox> chosen(const std::vector<PictureBox>& boxes) {
   std::vector<PictureBox> chosen;
-  for (const PictureBox& box : boxes) {
-    if (box.box.is_finite()) chosen.push_back(box);
+  for (const PictureBox& given : boxes) {
+    if (!given.box.is_finite()) continue;
+    Box& box = chosen.emplace_back(given).box;
+    std::tie(box.x0, box.x1) = std::minmax({box.x0, box.x1});
+    std::tie(box.y0, box.y1) = std::minmax({box.y0, box.y1});
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const PictureBox& a, const PictureBox& b) {
     return a.mark != b.mark ? a.mark > b.mark : a.box.score > b.box.score;
@@ -74,62 +61,49 @@ std::vector<PictureBox> chosen(const std::vector<PictureBox>& boxes) {
   return chosen;
 }
 
-/// From the boxes' coordinates to the picture's.
+/// What is shown of the boxes' plane: the picture behind them, or what they cover. Suspects do not
+/// count, where there are others: one of them can be so far off that nothing else would be seen.
+Box shown(const std::vector<PictureBox>& boxes, const std::optional<PictureFile>& behind) {
+  if (behind) return {0, 0, 0, 0, double(behind->width), double(behind->height)};
+  if (boxes.empty()) return {0, 0, 0, 0, 1, 1};
+  Box all = boxes.back().box;  // no suspect, where there are others
+  for (const auto& [box, mark, row] : boxes) {
+    if (mark == Mark::suspect && boxes.back().mark != Mark::suspect) continue;
+    all.x0 = std::min(all.x0, box.x0), all.x1 = std::max(all.x1, box.x1);
+    all.y0 = std::min(all.y0, box.y0), all.y1 = std::max(all.y1, box.y1);
+  }
+  return all;
+}
+
+/// From the boxes' coordinates to the picture's, whose part from `top` on shows them.
 class View {
  public:
-  /// Suspects do not count, where there are others: one of them can be so far off that nothing else
-  /// would be seen.
-  View(const std::vector<PictureBox>& boxes, double top, const std::optional<PictureFile>& behind)
-      : top_(top) {
-    if (behind) {
-      right = behind->width;
-      lower = behind->height;
-    } else {
-      take_extents(boxes);
-    }
-    place();
+  View(const Box& shown, double top) : top(top) {
+    const double least = 1e-6 * std::max({1.0, std::fabs(shown.x0), std::fabs(shown.y0)});
+    const double w = std::max(shown.x1 - shown.x0, least), h = std::max(shown.y1 - shown.y0, least);
+    const double inside = (kWidth - 2 * kMargin) / (1 + 2 * kRim);
+    const double high = std::clamp(inside * h / w, kLeastHeight, kMostHeight);
+    scale_ = std::min(inside / w, high / h);
+    height = high * (1 + 2 * kRim);
+    x_ = kWidth / 2 - scale_ * (shown.x0 + shown.x1) / 2;
+    y_ = top + height / 2 - scale_ * (shown.y0 + shown.y1) / 2;
   }
 
   double x(double value) const { return bounded(x_ + scale_ * value); }
   double y(double value) const { return bounded(y_ + scale_ * value); }
-  double top() const { return top_; }
-  double height() const { return height_; }
+  /// The attributes of a rectangle.
+  std::string place(double x0, double y0, double x1, double y1) const {
+    return fmt::format("x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"", x(x0), y(y0),
+                       x(x1) - x(x0), y(y1) - y(y0));
+  }
 
-  double left = 0, right = 1, upper = 0, lower = 1;  ///< the boxes' extents, or the picture's
+  double top, height;
 
  private:
-  void take_extents(const std::vector<PictureBox>& boxes) {
-    const bool only_suspects = std::all_of(boxes.begin(), boxes.end(), [](const PictureBox& box) {
-      return box.mark == Mark::suspect;
-    });
-    bool any = false;
-    for (const auto& [box, mark, row] : boxes) {
-      if (mark == Mark::suspect && !only_suspects) continue;
-      const double x0 = std::min(box.x0, box.x1), x1 = std::max(box.x0, box.x1);
-      const double y0 = std::min(box.y0, box.y1), y1 = std::max(box.y0, box.y1);
-      left = any ? std::min(left, x0) : x0;
-      right = any ? std::max(right, x1) : x1;
-      upper = any ? std::min(upper, y0) : y0;
-      lower = any ? std::max(lower, y1) : y1;
-      any = true;
-    }
-  }
-
-  void place() {
-    const double least = 1e-6 * std::max({1.0, std::fabs(left), std::fabs(upper)});
-    const double w = std::max(right - left, least), h = std::max(lower - upper, least);
-    const double inside = (kWidth - 2 * kMargin) / (1 + 2 * kRim);
-    height_ = std::clamp(inside * h / w, kLeastHeight, kMostHeight);
-    scale_ = std::min(inside / w, height_ / h);
-    height_ *= 1 + 2 * kRim;
-    x_ = kWidth / 2 - scale_ * (left + right) / 2;
-    y_ = top_ + height_ / 2 - scale_ * (upper + lower) / 2;
-  }
-
   /// Viewers give up on huge numbers; what is so far outside is cut off anyway.
   static double bounded(double value) { return std::clamp(value, -1e5, 1e5); }
 
-  double top_, height_, scale_, x_, y_;
+  double scale_, x_, y_;
 };
 
 std::string text(double x, double y, const std::string& words, const std::string& attributes = "") {
@@ -138,16 +112,12 @@ std::string text(double x, double y, const std::string& words, const std::string
 }
 
 std::string rectangle(const View& view, const PictureBox& drawn) {
-  const Box& box = drawn.box;
-  const double x0 = view.x(std::min(box.x0, box.x1)), x1 = view.x(std::max(box.x0, box.x1));
-  const double y0 = view.y(std::min(box.y0, box.y1)), y1 = view.y(std::max(box.y0, box.y1));
+  const auto& [id, score, x0, y0, x1, y1] = drawn.box;
   const char* marks[] = {"suppressed", "kept", "suspect"};
-  const char* mark = marks[static_cast<int>(drawn.mark)];
   const std::string stroke =
       drawn.mark == Mark::kept ? fmt::format(" stroke=\"{}\"", colour(drawn)) : "";
-  return fmt::format(
-      "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"{}/>\n", mark,
-      x0, y0, x1 - x0, y1 - y0, stroke);
+  return fmt::format("<rect class=\"{}\" {}{}/>\n", marks[static_cast<int>(drawn.mark)],
+                     view.place(x0, y0, x1, y1), stroke);
 }
 
 /// A kept box's class and score, or a suspect's row, on the upper edge.
@@ -156,77 +126,49 @@ std::string label(const View& view, const PictureBox& drawn, bool has_classes) {
   const std::string words = drawn.mark == Mark::suspect ? fmt::format("row {}", drawn.row)
                             : has_classes ? fmt::format("{:g}: {:.2f}", box.id, box.score)
                                           : fmt::format("{:.2f}", box.score);
-  const double x = std::clamp(view.x(std::min(box.x0, box.x1)), kMargin, kWidth - 3 * kMargin);
-  const double y =
-      std::clamp(view.y(std::min(box.y0, box.y1)), view.top(), view.top() + view.height() - kLine);
+  const double x = std::clamp(view.x(box.x0), kMargin, kWidth - 3 * kMargin);
+  const double y = std::clamp(view.y(box.y0), view.top, view.top + view.height - kLine);
   return text(x + 3, y + 13, words,
               fmt::format("class=\"label\" style=\"fill:{}\"", colour(drawn)));
 }
 
-/// Swatches and their meanings in lines, from the line `y` on; `y` becomes the line after them.
-class Legend {
- public:
-  explicit Legend(double y) : y_(y) {}
-
-  /// `swatch`: attributes of its rectangle; empty: there is none.
-  void entry(const std::string& words, const std::string& swatch = "") {
-    const double indent = swatch.empty() ? 0 : 24;
-    const double width = indent + kLetter * static_cast<double>(words.size());
-    if (x_ + width > kWidth - kMargin) new_line();
-    if (!swatch.empty()) {
-      svg_ += fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n",
-                          swatch, x_, y_ - 10);
-    }
-    svg_ += text(x_ + indent, y_, words);
-    x_ += width + kMargin;
+/// How many boxes there are of each mark, drawn or not, and notes below. The first line is at `y`,
+/// which becomes the line after the last one.
+std::string legend(const BoxPicture& picture, std::size_t drawn, const Box& shown, double& y) {
+  std::map<Mark, std::size_t> counts;
+  std::size_t finite = 0;
+  for (const PictureBox& box : picture.boxes) {
+    ++counts[box.mark];
+    finite += box.box.is_finite();
   }
-  void new_line() {
-    if (x_ > kMargin) x_ = kMargin, y_ += kLine;
-  }
-  const std::string& svg() const { return svg_; }
-  double y() const { return y_; }
-
- private:
-  std::string svg_;
-  double x_ = kMargin, y_;
-};
-
-Legend legend(const BoxPicture& picture, Totals totals, std::size_t drawn, double y) {
-  Legend legend(y);
+  std::string svg;
+  double x = kMargin;
   const auto count = [&](Mark mark, const std::string& name, const char* swatch) {
-    if (mark != Mark::kept && totals.of[mark] == 0) return;
-    legend.entry(fmt::format("{} {}", totals.of[mark], name), swatch);
+    if (mark != Mark::kept && counts[mark] == 0) return;
+    const std::string words = fmt::format("{} {}", counts[mark], name);
+    svg +=
+        fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"10\"/>\n",
+                    swatch, x, y - 10);
+    svg += text(x + 24, y, words);
+    x += 24 + kLetter * words.size() + kMargin;
   };
-  count(Mark::suspect, picture.suspect, "class=\"red\"");
-  count(Mark::kept, picture.kept, "class=\"black\"");
-  count(Mark::suppressed, picture.suppressed, "class=\"grey\"");
-  if (totals.of[Mark::kept] > 0 && picture.has_classes) legend.entry("labels are class: score");
-  legend.new_line();
-  std::vector<std::pair<double, std::size_t>> classes(totals.classes.begin(), totals.classes.end());
-  std::stable_sort(classes.begin(), classes.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  const std::size_t listed = picture.has_classes ? std::min(classes.size(), kMostClasses) : 0;
-  for (std::size_t i = 0; i < listed; ++i) {
-    const auto& [id, count] = classes[i];
-    legend.entry(fmt::format("class {:g}: {}", id, count),
-                 fmt::format("stroke=\"{}\" stroke-width=\"2\"", kColours[colour_index(id)]));
-  }
-  if (listed > 0 && listed < classes.size()) {
-    legend.entry(fmt::format("and {} more", classes.size() - listed));
-  }
-  legend.new_line();
+  count(Mark::suspect, picture.suspect, "red");
+  count(Mark::kept, picture.kept, "black");
+  count(Mark::suppressed, picture.suppressed, "grey");
+  if (counts[Mark::kept] > 0 && picture.has_classes) svg += text(x, y, "labels are class: score");
   std::vector<std::string> notes = picture.notes;
-  const std::size_t finite = picture.boxes.size() - totals.not_finite;
-  if (totals.not_finite > 0) {
-    notes.push_back(fmt::format("{} with NaN or infinities not drawn", totals.not_finite));
+  notes.push_back(fmt::format("x from {:.4g} to {:.4g}, y from {:.4g} down to {:.4g}", shown.x0,
+                              shown.x1, shown.y0, shown.y1));
+  if (finite < picture.boxes.size()) {
+    notes.push_back(
+        fmt::format("{} with NaN or infinities not drawn", picture.boxes.size() - finite));
   }
-  if (drawn < finite)
+  if (drawn < finite) {
     notes.push_back(fmt::format("{} of {} boxes drawn, the best by score", drawn, finite));
-  for (const std::string& note : notes) {
-    legend.entry(note);
-    legend.new_line();
   }
-  return legend;
+  for (const std::string& note : notes) svg += text(kMargin, y += kLine, note);
+  y += kLine;
+  return svg;
 }
 
 constexpr const char* kStyle =
@@ -234,7 +176,6 @@ constexpr const char* kStyle =
     "text { font: 13px sans-serif; fill: #222 }\n"
     "rect { fill: none }\n"
     ".title { font-weight: bold; font-size: 14px }\n"
-    ".small { font-size: 11px; fill: #666 }\n"
     ".label { font-size: 12px; font-weight: bold; paint-order: stroke; stroke: #fff; "
     "stroke-width: 3px }\n"
     ".kept { stroke-width: 2px }\n"
@@ -248,32 +189,13 @@ constexpr const char* kStyle =
     ".red { stroke: #d00000; stroke-width: 2.5px }\n"
     "</style>\n";
 
-/// The ends of the axes, under and beside the view.
-std::string axes(const View& view) {
-  const double bottom = view.top() + view.height() + 14;
-  const auto x_end = [&](double value, const char* anchor) {
-    return text(view.x(value), bottom, fmt::format("x {:.4g}", value),
-                fmt::format("class=\"small\" text-anchor=\"{}\"", anchor));
-  };
-  const auto y_end = [&](double value) {
-    return fmt::format(
-        "<text class=\"small\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\" "
-        "text-anchor=\"middle\">y {:.4g}</text>\n",
-        kMargin - 6, view.y(value), value);
-  };
-  return x_end(view.left, "middle") + x_end(view.right, "middle") + y_end(view.upper) +
-         y_end(view.lower);
-}
-
 /// The file itself, over the whole view. Its orientation tag, if it has one, is not followed: the
 /// boxes are of its pixels as they are stored.
 std::string image(const View& view, const PictureFile& file) {
   return fmt::format(
-      "<image x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
-      "preserveAspectRatio=\"none\" style=\"image-orientation:none\" "
+      "<image {} preserveAspectRatio=\"none\" style=\"image-orientation:none\" "
       "href=\"data:{};base64,{}\"/>\n",
-      view.x(0), view.y(0), view.x(view.right) - view.x(0), view.y(view.lower) - view.y(0),
-      file.type, to_base64(file.bytes));
+      view.place(0, 0, file.width, file.height), file.type, to_base64(file.bytes));
 }
 
 /// There are boxes, and all are parts of a picture rather than pixels.
@@ -307,22 +229,23 @@ BoxPicture in_pixels(BoxPicture picture) {
 std::string to_svg(const BoxPicture& given) {
   const BoxPicture picture = given.behind ? in_pixels(given) : given;
   const std::vector<PictureBox> drawn = chosen(picture.boxes);
-  const Totals totals(picture.boxes);
+  const Box extents = shown(drawn, picture.behind);
   double y = kMargin + 4;
   const std::string title = text(kMargin, y, picture.title, "class=\"title\"");
-  const Legend under = legend(picture, totals, drawn.size(), y + kLine + 2);
-  const View view(drawn, under.y() - 4, picture.behind);
-  const double height = view.top() + view.height() + kMargin;
+  y += kLine + 2;
+  const std::string under = legend(picture, drawn.size(), extents, y);
+  const View view(extents, y - 4);
+  const double height = view.top + view.height + kMargin;
   const std::string place =
-      fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", kMargin,
-                  view.top(), kWidth - 2 * kMargin, view.height());
+      fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", kMargin, view.top,
+                  kWidth - 2 * kMargin, view.height);
   std::string svg = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
       "width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\">\n",
       kWidth, height);
   svg += kStyle;
   svg += fmt::format("<clipPath id=\"field\"><rect {}/></clipPath>\n", place);
-  svg += "<rect width=\"100%\" height=\"100%\" style=\"fill:#ffffff\"/>\n" + title + under.svg();
+  svg += "<rect width=\"100%\" height=\"100%\" style=\"fill:#ffffff\"/>\n" + title + under;
   svg += fmt::format("<rect class=\"frame\" {}/>\n<g clip-path=\"url(#field)\"{}>\n", place,
                      drawn.size() > kCrowd ? " class=\"crowd\"" : "");
   if (picture.behind) svg += image(view, *picture.behind);
@@ -333,7 +256,7 @@ std::string to_svg(const BoxPicture& given) {
     if (box.mark == Mark::suppressed || ++labelled > kMostLabels) break;
     labels = label(view, box, picture.has_classes) + labels;
   }
-  return svg + labels + "</g>\n" + axes(view) + "</svg>\n";
+  return svg + labels + "</g>\n</svg>\n";
 }
 
 }  // namespace clam

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
 
 void check_format(const std::string& name, const BoxFormat& format, std::int64_t e) {
   const auto reject = [&](const std::string& why) {
-    throw BadArgument(fmt::format("{}: {}, in rows of {} elements", name, why, e));
+    refuse("{}: {}, in rows of {} elements", name, why, e);
   };
   const auto check_index = [&](const char* word, int index, int least, const char* hint) {
     const bool in_box = index >= format.coord_start && index < format.coord_start + 4;
@@ -46,10 +46,10 @@ BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFor
   const Shape& shape = tensor.shape();
   const std::size_t axes = shape.size();
   if (tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5) {
-    throw BadArgument(
-        fmt::format("{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
-                    "[batch, n, e], with e of 5 or more",
-                    name, clam::name(tensor.dtype()), to_string(shape)));
+    refuse(
+        "{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
+        "[batch, n, e], with e of 5 or more",
+        name, clam::name(tensor.dtype()), to_string(shape));
   }
   e_ = shape[axes - 1], n_ = shape[axes - 2];
   if (axes == 3) batch_ = shape[0];

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double largest_finite(Dtype dtype) {
-  return dtype == Dtype::f16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+  return dtype == Dtype::f16 ? 65504.0 : std::numeric_limits<float>::max();
 }
 
 /// Distance from |value| to the next number of the dtype.
@@ -30,7 +31,7 @@ double ulp(Dtype dtype, double value) {
 /// ones, those of the two that are nearer, and where elements have more, the nearest.
 std::vector<double> nearer_values(const HostTensor& output, const Expected& expected) {
   const auto ratio = [&](std::size_t i, double value) {
-    const double out = output.get(static_cast<std::int64_t>(i));
+    const double out = output.get(i);
     return error_ratio(output.dtype(), out, value, expected.bound[i]);
   };
   std::vector<double> values = expected.value;
@@ -69,7 +70,7 @@ struct Moments {
 
 void fill_statistics(const Moments& sums, Verdict& verdict) {
   if (sums.n == 0) return;
-  const auto n = static_cast<double>(sums.n);
+  const double n = sums.n;
   verdict.rms = std::sqrt(sums.error2 / n);
   verdict.bias = sums.error / n;
   verdict.snr_db = sums.error2 > 0 ? 10 * std::log10(sums.ref2 / sums.error2) : kInfinity;
@@ -87,7 +88,7 @@ double typical_size(const std::vector<double>& values) {
     if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
   }
   if (sizes.empty()) return 0;
-  const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(3 * (sizes.size() - 1) / 4);
+  const auto at = sizes.begin() + 3 * (sizes.size() - 1) / 4;
   std::nth_element(sizes.begin(), at, sizes.end());
   return *at;
 }
@@ -101,7 +102,7 @@ bool is_blind(const Expected& expected) {
   for (std::size_t i = 0; i < expected.value.size(); ++i) {
     blind += expected.bound[i] >= std::fabs(expected.value[i]) && expected.bound[i] > crumb;
   }
-  return static_cast<double>(blind) > kShare * static_cast<double>(expected.value.size());
+  return blind > kShare * expected.value.size();
 }
 
 std::string failure(const Verdict& verdict, bool exact) {
@@ -121,31 +122,12 @@ std::string failure(const Verdict& verdict, bool exact) {
       zeros ? "the right result is zero everywhere" : "zeros would be within the bounds");
 }
 
-/// Calls visit(key, field) for every field: its key in JSON is its name.
-template <typename Any, typename Visit>
-void for_each_field(Any& v, const Visit& visit) {
-  visit("pass", v.pass);
-  visit("blind", v.blind);
-  visit("reason", v.reason);
-  visit("worst_ratio", v.worst_ratio);
-  visit("worst_index", v.worst_index);
-  visit("worst_value", v.worst_value);
-  visit("worst_reference", v.worst_reference);
-  visit("worst_bound", v.worst_bound);
-  visit("max_abs", v.max_abs);
-  visit("max_ulp", v.max_ulp);
-  visit("rms", v.rms);
-  visit("snr_db", v.snr_db);
-  visit("bias", v.bias);
-  visit("fraction_over", v.fraction_over);
-  visit("nans", v.nans);
-  visit("infs", v.infs);
-  visit("poison", v.poison);
-  visit("elements", v.elements);
-  visit("variance", v.variance);
-  visit("reference_variance", v.reference_variance);
-  visit("cosine", v.cosine);
-}
+/// A verdict whose fields JSON has under their names.
+struct Fields : Verdict {};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fields, pass, blind, reason, worst_ratio, worst_index,
+                                   worst_value, worst_reference, worst_bound, max_abs, max_ulp, rms,
+                                   snr_db, bias, fraction_over, nans, infs, poison, elements,
+                                   variance, reference_variance, cosine)
 
 }  // namespace
 
@@ -185,9 +167,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   const auto wanted =
       exact ? expected.exact.size() : static_cast<std::int64_t>(expected.value.size());
   if (wanted != output.size() || (exact && expected.exact.dtype() != output.dtype())) {
-    throw BadArgument(
-        fmt::format("an output of {} elements cannot be compared with a reference of {}",
-                    output.size(), wanted));
+    refuse("an output of {} elements cannot be compared with a reference of {}", output.size(),
+           wanted);
   }
   const std::uint32_t poison = poison_bits(output.dtype(), iteration);
   const std::vector<double> values = nearer_values(output, expected);
@@ -197,8 +178,8 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
   std::int64_t over = 0;
   for (std::int64_t i = 0; i < output.size(); ++i) {
     const double out = output.get(i);
-    const double reference = exact ? expected.exact.get(i) : values[static_cast<std::size_t>(i)];
-    const double bound = exact ? 0 : expected.bound[static_cast<std::size_t>(i)];
+    const double reference = exact ? expected.exact.get(i) : values[i];
+    const double bound = exact ? 0 : expected.bound[i];
     const bool same_bits = exact && output.bits(i) == expected.exact.bits(i);
     const bool unwritten = !same_bits && output.bits(i) == poison;
     const double ratio = exact       ? (same_bits ? 0 : kInfinity)
@@ -220,7 +201,7 @@ Verdict compare(const HostTensor& output, const Expected& expected, int iteratio
         std::max(verdict.max_ulp, std::fabs(out - reference) / ulp(output.dtype(), larger));
   }
   fill_statistics(sums, verdict);
-  verdict.fraction_over = static_cast<double>(over) / static_cast<double>(output.size());
+  verdict.fraction_over = static_cast<double>(over) / output.size();
   verdict.blind = !exact && is_blind(expected);
   verdict.pass = over == 0 && !verdict.blind;
   verdict.reason = failure(verdict, exact);
@@ -235,10 +216,10 @@ Verdict compare_recorded(const HostTensor& output, const HostTensor& recorded, d
   Moments sums;
   for (std::int64_t i = 0; i < recorded.size(); ++i) {
     const double value = recorded.get(i);
-    expected.value[static_cast<std::size_t>(i)] = value;
+    expected.value[i] = value;
     if (std::isfinite(value)) sums.add(value, value);
   }
-  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / static_cast<double>(sums.n)) : 0;
+  const double rms = sums.n > 0 ? std::sqrt(sums.ref2 / sums.n) : 0;
   const double allowed = std::max(share * rms, kFloor);
   std::fill(expected.bound.begin(), expected.bound.end(), allowed);
   Verdict verdict = compare(output, expected, iteration);
@@ -266,48 +247,41 @@ double number_from_json(const nlohmann::json& value) {
 }
 
 nlohmann::json to_json(const Verdict& verdict) {
-  nlohmann::json json;
-  for_each_field(verdict, [&](const char* key, const auto& value) {
-    json[key] = value;
-    if (json[key].is_number_float()) json[key] = number_json(json[key]);
-  });
+  nlohmann::json json = Fields{verdict};
+  for (nlohmann::json& value : json) {
+    if (value.is_number_float()) value = number_json(value);
+  }
   return json;
 }
 
-Verdict verdict_from_json(const nlohmann::json& json) {
+Verdict verdict_from_json(const nlohmann::json& given) {
   try {
-    Verdict verdict;
-    for_each_field(verdict, [&](const char* key, auto& value) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-        value = number_from_json(json.at(key));
-      } else {
-        json.at(key).get_to(value);
-      }
-    });
-    return verdict;
+    nlohmann::json json = given;
+    const nlohmann::json fields = Fields();
+    for (const auto& [key, field] : fields.items()) {
+      if (field.is_number_float()) json[key] = number_from_json(json.at(key));
+    }
+    return json.get<Fields>();
   } catch (const std::exception& error) {  // nlohmann's, and stod's
     throw BadArgument(std::string("this is no verdict: ") + error.what());
   }
 }
 
 std::string to_text(const Verdict& v) {
-  std::string text = fmt::format("{}{}\n",
-                                 v.pass    ? "pass"
-                                 : v.blind ? "BLIND"
-                                           : "FAIL",
-                                 v.reason.empty() ? "" : ": " + v.reason);
-  text += fmt::format(
-      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n",
-      v.worst_ratio, v.worst_index, v.worst_value, v.worst_reference, v.worst_bound);
-  text += fmt::format("  max abs, max ulp     {:.4g}, {:.4g}\n", v.max_abs, v.max_ulp);
-  text +=
-      fmt::format("  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n", v.rms, v.snr_db, v.bias);
-  text += fmt::format("  over their bound     {:.4g} % of {} elements\n", 100 * v.fraction_over,
-                      v.elements);
-  text += fmt::format("  NaN, inf, unwritten  {}, {}, {}\n", v.nans, v.infs, v.poison);
-  text += fmt::format("  variance, reference  {:.4g}, {:.4g}\n", v.variance, v.reference_variance);
-  text += fmt::format("  cosine               {:.9f} (most faults do not change it)\n", v.cosine);
-  return text;
+  const char* word = v.pass ? "pass" : v.blind ? "BLIND" : "FAIL";
+  return fmt::format(
+      "{}{}\n"
+      "  worst error / bound  {:.4g} at element {} ({:.9g}, expected {:.9g} +- {:.3g})\n"
+      "  max abs, max ulp     {:.4g}, {:.4g}\n"
+      "  rms, snr, bias       {:.4g}, {:.2f} dB, {:.4g}\n"
+      "  over their bound     {:.4g} % of {} elements\n"
+      "  NaN, inf, unwritten  {}, {}, {}\n"
+      "  variance, reference  {:.4g}, {:.4g}\n"
+      "  cosine               {:.9f} (most faults do not change it)\n",
+      word, v.reason.empty() ? "" : ": " + v.reason, v.worst_ratio, v.worst_index, v.worst_value,
+      v.worst_reference, v.worst_bound, v.max_abs, v.max_ulp, v.rms, v.snr_db, v.bias,
+      100 * v.fraction_over, v.elements, v.nans, v.infs, v.poison, v.variance, v.reference_variance,
+      v.cosine);
 }
 
 }  // namespace clam

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -40,7 +40,7 @@ constexpr std::int64_t kMostOfHead = 32;
 class RowBits {
  public:
   RowBits(const BoxRows& rows, bool in_half) : e_(rows.e()) {
-    bits_.reserve(static_cast<std::size_t>(rows.rows() * e_));
+    bits_.reserve(rows.rows() * e_);
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
       for (std::int64_t i = 0; i < e_; ++i) {
         const double value = rows.element(row, i);
@@ -53,7 +53,7 @@ class RowBits {
   }
 
   std::string_view part(std::int64_t row, std::int64_t begin, std::int64_t end) const {
-    const auto at = static_cast<std::size_t>(row * e_ + begin);
+    const std::size_t at = row * e_ + begin;
     return {reinterpret_cast<const char*>(&bits_[at]), sizeof bits_[0] * (end - begin)};
   }
   std::string_view row(std::int64_t row) const { return part(row, 0, e_); }
@@ -68,7 +68,7 @@ using Counts = std::unordered_map<std::string_view, std::int64_t>;
 
 /// The rows of a batch item.
 Rows rows_of(const BoxRows& boxes, std::int64_t item) {
-  Rows rows(static_cast<std::size_t>(boxes.n()));
+  Rows rows(boxes.n());
   std::iota(rows.begin(), rows.end(), item * boxes.n());
   return rows;
 }
@@ -82,7 +82,7 @@ struct Item {
   bool by_score() const { return ascending.empty(); }
   /// Too few are out of place for rows in an order that has nothing to do with scores.
   bool nearly_by_score() const {
-    const auto ascents = static_cast<std::int64_t>(ascending.size());
+    const std::int64_t ascents = ascending.size();
     return pairs >= kFewestPairs && ascents * kPairsAnAscent <= pairs;
   }
 };
@@ -100,7 +100,7 @@ Item look_through(const BoxRows& boxes, std::int64_t item, const std::vector<cha
     found.valid.push_back(row);
     if (filled) found.behind.push_back(row);
     const double score = boxes.box(row).score;
-    if (std::isnan(score) || (!skip.empty() && skip[static_cast<std::size_t>(row)])) continue;
+    if (std::isnan(score) || (!skip.empty() && skip[row])) continue;
     if (any && score > last) found.ascending.push_back(row);
     found.pairs += any;
     any = true;
@@ -117,7 +117,7 @@ bool in_pixels(const BoxRows& boxes) {
     if (boxes.is_valid(row) && box.is_finite()) reaches.push_back(box.reach());
   }
   if (reaches.empty()) return false;
-  const auto middle = reaches.begin() + static_cast<std::ptrdiff_t>(reaches.size() / 2);
+  const auto middle = reaches.begin() + reaches.size() / 2;
   std::nth_element(reaches.begin(), middle, reaches.end());
   return *middle > kPixels;
 }
@@ -140,7 +140,7 @@ class Examination {
         half_(boxes.dtype() == Dtype::f16 || (good && good->dtype() == Dtype::f16)),
         bits_(boxes, half_),
         in_pixels_(in_pixels(good ? *good : boxes)),
-        explained_(static_cast<std::size_t>(boxes.rows())) {
+        explained_(boxes.rows()) {
     if (good) good_bits_.emplace(*good, half_);
   }
 
@@ -317,9 +317,9 @@ class Examination {
 
   void note(Rows& list, std::int64_t row) {
     list.push_back(row);
-    explained_[static_cast<std::size_t>(row)] = 1;
+    explained_[row] = 1;
   }
-  bool is_explained(std::int64_t row) const { return explained_[static_cast<std::size_t>(row)]; }
+  bool is_explained(std::int64_t row) const { return explained_[row]; }
 
   const BoxRows& boxes_;
   const BoxRows* good_;
@@ -386,7 +386,7 @@ class Report {
         std::string(" as one of the good rows and end") + (signs.torn.size() == 1 ? "s" : "") +
             " as another: two work-items wrote one place",
         two_writers());
-    const auto turned = static_cast<std::int64_t>(signs.turned.size());
+    const std::int64_t turned = signs.turned.size();
     if (turned > signs.upright) {
       add("not_corners", Sure::hint, signs.turned, "are", "is",
           " turned over (x1 < x0 or y1 < y0), most of all: these may be centres and sizes, or "
@@ -474,8 +474,7 @@ class Report {
 BoxOrigin parse_box_origin(const std::string& word) {
   constexpr Words<3> kWords{"rows", "get_valid_counts", "nms"};
   if (const auto origin = find_word<BoxOrigin>(kWords, word)) return *origin;
-  throw BadArgument(
-      fmt::format("unknown format {}; clam knows rows, get_valid_counts and nms", in_quotes(word)));
+  refuse("unknown format {}; clam knows rows, get_valid_counts and nms", in_quotes(word));
 }
 
 const char* name(Finding::Sure sure) {
@@ -484,10 +483,10 @@ const char* name(Finding::Sure sure) {
 
 Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) {
   if (good && (good->batch() != boxes.batch() || good->e() != boxes.e())) {
-    throw BadArgument(
-        fmt::format("the good rows are {}x{}x{} and these {}x{}x{}; only the number of rows (the "
-                    "second) may differ",
-                    good->batch(), good->n(), good->e(), boxes.batch(), boxes.n(), boxes.e()));
+    refuse(
+        "the good rows are {}x{}x{} and these {}x{}x{}; only the number of rows (the "
+        "second) may differ",
+        good->batch(), good->n(), good->e(), boxes.batch(), boxes.n(), boxes.e());
   }
   Diagnosis diagnosis;
   Rows valid;
@@ -495,7 +494,7 @@ Diagnosis diagnose(const BoxRows& boxes, const BoxRows* good, BoxOrigin origin) 
     if (boxes.is_valid(row)) valid.push_back(row);
     diagnosis.filled += boxes.is_filled(row);
   }
-  diagnosis.valid = static_cast<std::int64_t>(valid.size());
+  diagnosis.valid = valid.size();
   Report report(boxes, origin, diagnosis);
   Examination examination(boxes, good, origin);
   if (examination.is_constant(valid)) {

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <set>
 
-#include "clam/error.hpp"
 #include "graph_fill.hpp"
 #include "guarded_buffer.hpp"
 #include "npy.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -34,18 +34,23 @@ class Builder {
     require_readers();
     put_in_order();
     check_types();
-    plan_moves();
     name_outputs();
   }
 
   Graph take() { return std::move(graph_); }
 
  private:
-  [[noreturn]] void fail(const std::string& node, const std::string& what) const {
-    throw BadArgument(fmt::format("{}: node '{}': {}", workload_.name, node, what));
+  template <typename... Args>
+  [[noreturn]] void fail(const std::string& node, fmt::format_string<Args...> what,
+                         Args&&... args) const {
+    refuse("{}: node '{}': {}", workload_.name, node,
+           fmt::format(what, std::forward<Args>(args)...));
   }
-  [[noreturn]] void fail_tensor(const std::string& tensor, const std::string& what) const {
-    throw BadArgument(fmt::format("{}: tensor '{}' {}", workload_.name, tensor, what));
+  template <typename... Args>
+  [[noreturn]] void fail_tensor(const std::string& tensor, fmt::format_string<Args...> what,
+                                Args&&... args) const {
+    refuse("{}: tensor '{}' {}", workload_.name, tensor,
+           fmt::format(what, std::forward<Args>(args)...));
   }
 
   void require_known(const Workload::Node& node, const Names& names, Role role,
@@ -55,8 +60,8 @@ class Builder {
         return spec.name == own && spec.role == role;
       };
       if (std::any_of(specs.begin(), specs.end(), same)) continue;
-      fail(node.name, fmt::format("{} has no {} {}", node.problem->schema().name,
-                                  role == Role::input ? "input" : "output", in_quotes(own)));
+      fail(node.name, "{} has no {} {}", node.problem->schema().name,
+           role == Role::input ? "input" : "output", in_quotes(own));
     }
   }
 
@@ -70,8 +75,8 @@ class Builder {
         require_no_gaps(node, spec);
         made.outputs.emplace(spec.name, node.name + "." + spec.name);
       } else if (node.inputs.count(spec.name) == 0) {
-        fail(node.name, fmt::format("its input '{}', {}, has no tensor", spec.name,
-                                    type_text(spec.dtype, spec.shape)));
+        fail(node.name, "its input '{}', {}, has no tensor", spec.name,
+             type_text(spec.dtype, spec.shape));
       }
     }
     return made;
@@ -80,9 +85,10 @@ class Builder {
   /// Whoever reads the tensor reads what one node has written, wherever it looks.
   void require_no_gaps(const Workload::Node& node, const TensorSpec& spec) const {
     if (count(spec.shape) == spec.span()) return;
-    fail(node.name, fmt::format("its output '{}' has {} elements in {} places; a tensor of a graph "
-                                "has no gaps",
-                                spec.name, count(spec.shape), spec.span()));
+    fail(node.name,
+         "its output '{}' has {} elements in {} places; a tensor of a graph "
+         "has no gaps",
+         spec.name, count(spec.shape), spec.span());
   }
 
   void name_makers(const Graph::Node& node) {
@@ -95,7 +101,7 @@ class Builder {
       tensor.shape = shape_of(name, specs.at(own));
       const auto [at, fresh] = graph_.tensors.emplace(name, tensor);
       if (fresh) continue;
-      fail(node.name, fmt::format("'{}' is made by node '{}' already", name, at->second.maker));
+      fail(node.name, "'{}' is made by node '{}' already", name, at->second.maker);
     }
   }
 
@@ -135,14 +141,12 @@ class Builder {
       const bool elsewhere = !said.fill.empty() || !said.view_of.empty() || !said.parts.empty() ||
                              said.values.exists();
       if (elsewhere) {
-        fail(tensor.maker,
-             fmt::format("it makes '{}', which has fill, view_of, parts or values too", name));
+        fail(tensor.maker, "it makes '{}', which has fill, view_of, parts or values too", name);
       }
       tensor.recorded = said.recorded;
       if (tensor.dtype == type && tensor.shape == said.shape) continue;
-      fail(tensor.maker,
-           fmt::format("it makes '{}' as {}, the file says {}", name,
-                       type_text(tensor.dtype, tensor.shape), type_text(type, said.shape)));
+      fail(tensor.maker, "it makes '{}' as {}, the file says {}", name,
+           type_text(tensor.dtype, tensor.shape), type_text(type, said.shape));
     }
     for (auto& [name, tensor] : graph_.tensors) check_parts(name, tensor);
     for (auto& [name, tensor] : graph_.tensors) check_view(name, tensor);
@@ -154,16 +158,15 @@ class Builder {
     for (const std::string& part : whole.parts) {
       const auto found = graph_.tensors.find(part);
       if (found == graph_.tensors.end() || !found->second.is_made()) {
-        fail_tensor(name, fmt::format("has the part {}, which no node makes", in_quotes(part)));
+        fail_tensor(name, "has the part {}, which no node makes", in_quotes(part));
       }
       Graph::Tensor& tensor = found->second;
       if (!tensor.whole.empty()) {
-        fail_tensor(name, fmt::format("has the part '{}', which is one of '{}' already", part,
-                                      tensor.whole));
+        fail_tensor(name, "has the part '{}', which is one of '{}' already", part, tensor.whole);
       }
       if (tensor.dtype != whole.dtype) {
-        fail_tensor(name, fmt::format("is {}, its part '{}' {}", clam::name(whole.dtype), part,
-                                      clam::name(tensor.dtype)));
+        fail_tensor(name, "is {}, its part '{}' {}", clam::name(whole.dtype), part,
+                    clam::name(tensor.dtype));
       }
       tensor.whole = name;
       tensor.first = elements;
@@ -173,34 +176,32 @@ class Builder {
       }
     }
     if (whole.parts.empty() || elements == count(whole.shape)) return;
-    fail_tensor(name, fmt::format("has {} elements ({}), its parts have {}", count(whole.shape),
-                                  to_string(whole.shape), elements));
+    fail_tensor(name, "has {} elements ({}), its parts have {}", count(whole.shape),
+                to_string(whole.shape), elements);
   }
 
   void check_view(const std::string& name, Graph::Tensor& tensor) {
     if (tensor.view_of.empty()) return;
     const auto base = graph_.tensors.find(tensor.view_of);
     if (base == graph_.tensors.end()) {
-      fail_tensor(name, fmt::format("is a view of {}, which is none", in_quotes(tensor.view_of)));
+      fail_tensor(name, "is a view of {}, which is none", in_quotes(tensor.view_of));
     }
     if (!base->second.view_of.empty()) {
-      fail_tensor(name, fmt::format("is a view of a view; take '{}'", base->second.view_of));
+      fail_tensor(name, "is a view of a view; take '{}'", base->second.view_of);
     }
     tensor.dtype = base->second.dtype;
     if (count(base->second.shape) - tensor.first >= count(tensor.shape)) return;
-    fail_tensor(name, fmt::format("has {} elements ({}){}, '{}' has {} ({})", count(tensor.shape),
-                                  to_string(tensor.shape),
-                                  tensor.first ? fmt::format(" from {} on", tensor.first) : "",
-                                  tensor.view_of, count(base->second.shape),
-                                  to_string(base->second.shape)));
+    fail_tensor(name, "has {} elements ({}){}, '{}' has {} ({})", count(tensor.shape),
+                to_string(tensor.shape),
+                tensor.first ? fmt::format(" from {} on", tensor.first) : "", tensor.view_of,
+                count(base->second.shape), to_string(base->second.shape));
   }
 
   void require_sources(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
       if (graph_.tensors.count(name)) continue;
-      fail(node.name,
-           fmt::format("its input '{}' reads '{}', which no node makes and \"tensors\" has not",
-                       own, name));
+      fail(node.name, "its input '{}' reads '{}', which no node makes and \"tensors\" has not", own,
+           name);
     }
   }
 
@@ -222,33 +223,29 @@ class Builder {
     }
   }
 
-  /// The tensor itself, or the one of its parts, whose maker is not placed yet; nullptr if none is.
-  const std::string* awaited(const std::string& name) const {
-    const Graph::Tensor& tensor = graph_.tensors.at(name);
-    if (!tensor.maker.empty()) return placed_.count(tensor.maker) ? nullptr : &name;
-    for (const std::string& part : tensor.parts) {
-      if (const std::string* waits = awaited(part)) return waits;
-    }
-    return nullptr;
-  }
-
+  /// A tensor that the node reads and whose bytes are not there yet; nullptr if all are.
   const std::string* awaited(const Graph::Node& node) const {
     for (const auto& [own, name] : node.inputs) {
-      if (const std::string* waits = awaited(graph_.holder(name))) return waits;
+      if (!complete_.count(graph_.holder(name))) return &graph_.holder(name);
     }
     return nullptr;
   }
 
-  /// Each node as soon as those that it reads from are placed, else in the order of the file.
+  /// Each node as soon as all that it reads is there, else in the order of the file; and after it
+  /// the moves that are due then.
   void put_in_order() {
-    while (graph_.nodes.size() < nodes_.size()) {
-      const auto waits = [&](const Graph::Node& node) { return placed_.count(node.name) == 0; };
-      const auto next = std::find_if(nodes_.begin(), nodes_.end(), [&](const Graph::Node& node) {
-        return waits(node) && !awaited(node);
-      });
-      if (next == nodes_.end()) refuse_cycle(*std::find_if(nodes_.begin(), nodes_.end(), waits));
-      placed_.insert(next->name);
-      graph_.nodes.push_back(*next);
+    for (const auto& [name, tensor] : graph_.tensors) {
+      if (tensor.is_input()) complete(name, graph_.moves);
+    }
+    std::vector<const Graph::Node*> waiting;
+    for (const Graph::Node& node : nodes_) waiting.push_back(&node);
+    while (!waiting.empty()) {
+      const auto next = std::find_if(waiting.begin(), waiting.end(),
+                                     [&](const Graph::Node* node) { return !awaited(*node); });
+      if (next == waiting.end()) refuse_cycle(*waiting.front());
+      Graph::Node& placed = graph_.nodes.emplace_back(**next);
+      for (const auto& [own, name] : placed.outputs) complete(name, placed.moves);
+      waiting.erase(next);
     }
   }
 
@@ -258,12 +255,16 @@ class Builder {
     const Graph::Node* node = &first;
     while (passed.insert(node->name).second) node = &maker_of(*awaited(*node));
     const std::string& name = *awaited(*node);
-    fail(node->name, fmt::format("it reads '{}' of node '{}', which waits for it: a cycle", name,
-                                 maker_of(name).name));
+    fail(node->name, "it reads '{}' of node '{}', which waits for it: a cycle", name,
+         maker_of(name).name);
   }
 
-  const Graph::Node& maker_of(const std::string& tensor) const {
-    return *find_by_name(nodes_, graph_.tensors.at(tensor).maker);
+  /// Of the tensor, or of the first of its parts that is not there.
+  const Graph::Node& maker_of(const std::string& name) const {
+    const Graph::Tensor& tensor = graph_.tensors.at(name);
+    if (!tensor.maker.empty()) return *find_by_name(nodes_, tensor.maker);
+    return maker_of(*std::find_if(tensor.parts.begin(), tensor.parts.end(),
+                                  [&](const auto& part) { return complete_.count(part) == 0; }));
   }
 
   /// The tensor's bytes are there: what follows from that.
@@ -287,15 +288,6 @@ class Builder {
     complete(whole, moves);
   }
 
-  void plan_moves() {
-    for (const auto& [name, tensor] : graph_.tensors) {
-      if (tensor.is_input()) complete(name, graph_.moves);
-    }
-    for (Graph::Node& node : graph_.nodes) {
-      for (const auto& [own, name] : node.outputs) complete(name, node.moves);
-    }
-  }
-
   /// Those of the model; else what nodes make, and none reads.
   void name_outputs() {
     for (const std::string& name : workload_.model.outputs) {
@@ -317,19 +309,19 @@ class Builder {
   void check_type(const Graph::Node& node, const TensorSpec& spec) const {
     const std::string& name = node.inputs.at(spec.name);
     const Graph::Tensor& tensor = graph_.tensors.at(name);
-    const auto refuse = [&](const std::string& what) {
-      fail(node.name, fmt::format("its input '{}' {}, the tensor '{}' is {}", spec.name, what, name,
-                                  type_text(tensor.dtype, tensor.shape)));
+    const auto reject = [&](const std::string& what) {
+      fail(node.name, "its input '{}' {}, the tensor '{}' is {}", spec.name, what, name,
+           type_text(tensor.dtype, tensor.shape));
     };
     if (tensor.dtype != spec.dtype || (spec.is_dense() && tensor.shape != spec.shape)) {
-      refuse("is " + type_text(spec.dtype, spec.shape));
+      reject("is " + type_text(spec.dtype, spec.shape));
     }
     if (spec.is_dense()) return;
     if (spec.span() > count(tensor.shape)) {
-      refuse(fmt::format("reaches to element {}", spec.span() - 1));
+      reject(fmt::format("reaches to element {}", spec.span() - 1));
     }
     if (!is_whole_rows(spec, tensor.shape)) {
-      refuse(fmt::format("has rows {} elements apart", row_step(spec)));
+      reject(fmt::format("has rows {} elements apart", row_step(spec)));
     }
   }
 
@@ -344,8 +336,7 @@ class Builder {
   const Workload& workload_;
   Graph graph_;
   std::vector<Graph::Node> nodes_;  ///< in the order of the file
-  std::set<std::string> placed_;    ///< nodes
-  std::set<std::string> complete_;  ///< tensors
+  std::set<std::string> complete_;  ///< tensors whose bytes are there
 };
 
 HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed,
@@ -353,8 +344,7 @@ HostTensor input(const Graph& graph, const std::string& name, std::uint64_t seed
   const Graph::Tensor& tensor = graph.tensors.at(name);
   const std::string type = type_text(tensor.dtype, tensor.shape);
   const auto fail = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}: node '{}': its tensor '{}'{}", graph.name,
-                                  graph.reader(name), name, what));
+    refuse("{}: node '{}': its tensor '{}'{}", graph.name, graph.reader(name), name, what);
   };
   const std::string file = folder + "/" + name + ".npy";
   if (!folder.empty() && std::filesystem::exists(file)) {
@@ -381,8 +371,21 @@ void move_all(const Graph& graph, const std::vector<Graph::Move>& moves, Tensors
     const HostTensor& source = tensors.at(move.from);
     const std::int64_t size = size_of(to.dtype);
     std::memcpy(target.data() + move.to_first * size, source.data() + move.from_first * size,
-                static_cast<std::size_t>(move.count * size));
+                move.count * size);
   }
+}
+
+/// A node's reference as tensors of the op's dtypes, by the op's names.
+Tensors rounded(const Graph::Node& node, const Reference& reference) {
+  Tensors outputs;
+  for (const TensorSpec& spec : node.problem.tensors()) {
+    if (spec.role != Role::output) continue;
+    const Expected& expected = reference.at(spec.name);
+    HostTensor& tensor = outputs[spec.name] = HostTensor(spec.dtype, spec.shape);
+    if (expected.bit_exact()) tensor = reshaped(expected.exact, spec.shape);
+    for (std::size_t i = 0; i < expected.value.size(); ++i) tensor.set(i, expected.value[i]);
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -393,8 +396,8 @@ const Graph::Node& Graph::node(const std::string& wanted) const {
     if (each.name == wanted) return each;
     known += " " + each.name;
   }
-  throw BadArgument(fmt::format("{}: no node {} in the graph; it has{}", name, in_quotes(wanted),
-                                known.empty() ? " none" : known));
+  refuse("{}: no node {} in the graph; it has{}", name, in_quotes(wanted),
+         known.empty() ? " none" : known);
 }
 
 const std::string& Graph::holder(const std::string& tensor) const {
@@ -460,35 +463,15 @@ Tensors outputs_of(const Graph::Node& node, const Tensors& tensors) {
   return outputs;
 }
 
-Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs) {
-  Tensors tensors;
+void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
+                 Tensors& tensors) {
   for (const TensorSpec& spec : node.problem.tensors()) {
     if (spec.role != Role::output) continue;
     const std::string& name = node.outputs.at(spec.name);
     HostTensor& tensor = tensors[name] = HostTensor(spec.dtype, graph.tensors.at(name).shape);
     scatter(outputs.at(spec.name), spec, tensor.data());
   }
-  return tensors;
-}
-
-void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
-                 Tensors& tensors) {
-  for (auto& [name, tensor] : laid_out(graph, node, outputs)) tensors[name] = tensor;
   move_all(graph, node.moves, tensors);
-}
-
-Tensors rounded(const Graph::Node& node, const Reference& reference) {
-  Tensors outputs;
-  for (const TensorSpec& spec : node.problem.tensors()) {
-    if (spec.role != Role::output) continue;
-    const Expected& expected = reference.at(spec.name);
-    HostTensor& tensor = outputs[spec.name] = HostTensor(spec.dtype, spec.shape);
-    if (expected.bit_exact()) tensor = reshaped(expected.exact, spec.shape);
-    for (std::size_t i = 0; i < expected.value.size(); ++i) {
-      tensor.set(static_cast<std::int64_t>(i), expected.value[i]);
-    }
-  }
-  return outputs;
 }
 
 Reference reference_step(const Graph& graph, const Graph::Node& node, const DeviceInfo& device,

@@ -79,13 +79,10 @@ HostTensor reshaped(const HostTensor& tensor, const Shape& shape);
 
 /// What a node reads, by the op's names; `tensors` are by the names of Graph::held.
 Tensors inputs_of(const Graph& graph, const Graph::Node& node, const Tensors& tensors);
-/// What it has written, and where that goes: `laid_out` by the graph's names.
+/// What it has written, by the op's names; and the way back.
 Tensors outputs_of(const Graph::Node& node, const Tensors& tensors);
-Tensors laid_out(const Graph& graph, const Graph::Node& node, const Tensors& outputs);
 void put_outputs(const Graph& graph, const Graph::Node& node, const Tensors& outputs,
                  Tensors& tensors);
-/// A node's reference as tensors of the op's dtypes, by the op's names.
-Tensors rounded(const Graph::Node& node, const Reference& reference);
 
 /// The reference of a node on `tensors`, which its outputs, rounded to their dtype, join. One step
 /// at a time, for values and bounds of a whole model are many times its tensors.

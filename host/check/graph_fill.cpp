@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "check/ops/shared/proof.hpp"
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -43,7 +43,7 @@ void ones(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
 /// Weights [k, ...] after which a ReLU leaves the mean square of its inputs as it was: He et al.,
 /// arXiv 1502.01852, formula 10.
 void he(std::uint64_t own, std::uint64_t, HostTensor& tensor) {
-  const auto products = static_cast<double>(tensor.size() / tensor.shape()[0]);
+  const double products = tensor.size() / tensor.shape()[0];
   const double deviation = std::sqrt(2 / products);
   draw(own, tensor, [&](Random& random, std::int64_t) { return deviation * random.normal(); });
 }
@@ -56,10 +56,10 @@ bool is_of_two_images(const Shape& shape) { return shape.size() == 2 && shape[0]
 /// four, where none does. A shuffle of its own for every seed.
 std::vector<std::int64_t> partners(std::int64_t points, std::uint64_t seed) {
   Random random(seed);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(points));
+  std::vector<std::int64_t> order(points);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = static_cast<std::int64_t>(i);
-    std::swap(order[i], order[static_cast<std::size_t>(random.integer(0, static_cast<int>(i)))]);
+    order[i] = i;
+    std::swap(order[i], order[random.integer(0, static_cast<int>(i))]);
   }
   for (std::size_t i = 3; i < order.size(); i += 4) order[i] = -1;
   return order;
@@ -74,7 +74,7 @@ void two_images(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   Random random(own);
   for (std::int64_t i = 0; i < points * d; ++i) tensor.set(i, random.normal());
   for (std::int64_t i = 0; i < points * d; ++i) {
-    const std::int64_t partner = order[static_cast<std::size_t>(i / d)];
+    const std::int64_t partner = order[i / d];
     const double fresh = random.normal();
     const double same = partner < 0 ? 0 : tensor.get(partner * d + i % d);
     const double noise = partner < 0 ? 1 : kNoise;
@@ -178,7 +178,7 @@ bool is_of_heads(const Shape& shape) { return shape.size() == 1 && shape[0] % kH
 
 void ssd_anchors(std::uint64_t, std::uint64_t, HostTensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size() / 4; ++i) {
-    const Box& box = ssd_boxes()[static_cast<std::size_t>(i % kAnchors)];
+    const Box& box = ssd_boxes()[i % kAnchors];
     const double values[] = {box.x, box.y, box.w, box.h};
     for (int j = 0; j < 4; ++j) tensor.set(4 * i + j, values[j]);
   }
@@ -204,7 +204,7 @@ void ssd_scores(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   for_each_anchor(shared, tensor.shape()[0], [&](auto row, const Scene& scene, auto anchor) {
     const Scene::Match& match = scene.matches[anchor];
     const double drawn = scene.classes[match.object];
-    const auto wanted = 1 + static_cast<std::int64_t>(drawn * static_cast<double>(classes - 1));
+    const std::int64_t wanted = 1 + static_cast<std::int64_t>(drawn * (classes - 1));
     for (std::int64_t c = 0; c < classes; ++c) {
       double score = random.normal() + (c == 0 ? kBackground : 0);
       if (match.found() && c == wanted) score += 2 + 12 * match.overlap;
@@ -219,18 +219,18 @@ void ssd_image(std::uint64_t own, std::uint64_t shared, HostTensor& tensor) {
   const std::int64_t colours = tensor.shape()[1], pixels = kSide * kSide;
   Random random(own);
   for (std::int64_t plane = 0; plane < tensor.shape()[0] * colours; ++plane) {
-    std::vector<double> values(static_cast<std::size_t>(pixels));
+    std::vector<double> values(pixels);
     const Scene scene(shared, plane / colours);
     for (const Box& box : scene.objects) {
       const double value = 2 * random.uniform() - 1;
       for (std::int64_t i = 0; i < pixels; ++i) {
-        const bool inside = std::fabs(static_cast<double>(i % kSide) - box.x) < box.w / 2 &&
-                            std::fabs(static_cast<double>(i / kSide) - box.y) < box.h / 2;
-        if (inside) values[static_cast<std::size_t>(i)] = value;
+        const bool inside =
+            std::fabs(i % kSide - box.x) < box.w / 2 && std::fabs(i / kSide - box.y) < box.h / 2;
+        if (inside) values[i] = value;
       }
     }
     for (std::int64_t i = 0; i < pixels; ++i) {
-      tensor.set(plane * pixels + i, values[static_cast<std::size_t>(i)] + 0.1 * random.normal());
+      tensor.set(plane * pixels + i, values[i] + 0.1 * random.normal());
     }
   }
 }
@@ -289,17 +289,15 @@ const std::vector<Fill>& all_fills() {
 
 void check_fill(const std::string& graph, const std::string& name, const std::string& wanted,
                 const Shape& shape) {
-  const auto fail = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}: tensor '{}': {}", graph, name, what));
-  };
   const Fill* fill = find_by_name(all_fills(), wanted);
   if (!fill) {
     std::string known;
     for (const Fill& each : all_fills()) known += " " + each.name;
-    fail(fmt::format("unknown fill {}; there is{}", in_quotes(wanted), known));
+    refuse("{}: tensor '{}': unknown fill {}; there is{}", graph, name, in_quotes(wanted), known);
   }
   if (fill->fits(shape)) return;
-  fail(fmt::format("{} needs {}, not {}", fill->name, fill->needs, to_string(shape)));
+  refuse("{}: tensor '{}': {} needs {}, not {}", graph, name, fill->name, fill->needs,
+         to_string(shape));
 }
 
 void make_up(HostTensor& values, const std::string& name, const std::string& fill, double scale,

@@ -15,66 +15,6 @@ namespace {
 
 constexpr int kIteration = 1;
 
-[[noreturn]] void refuse(const Graph& graph, const std::string& node, const std::string& reason) {
-  throw Unsupported(fmt::format("{}: node '{}': {}", graph.name, node, reason));
-}
-
-/// A tensor that the device cannot hold, or all of a node's, or (`together`) all of the graph's.
-void require_room(const Graph& graph, const std::vector<Plan>& plans, const DeviceInfo& device,
-                  bool together) {
-  std::int64_t all = 0;
-  std::set<std::string> placed;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].variant.empty()) continue;  // on the CPU
-    const Graph::Node& node = graph.nodes[i];
-    std::int64_t own = 0;
-    for (const BufferSpec& buffer : plans[i].buffers) own += buffer.bytes;
-    all += own;
-    for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [op_name, name] : *side) {
-        const std::string& held = together ? graph.held(name) : name;
-        const std::int64_t bytes = graph.tensors.at(held).bytes();
-        own += bytes;
-        if (placed.insert(held).second) all += bytes;
-        if (bytes <= device.max_alloc_bytes) continue;
-        refuse(graph, node.name,
-               fmt::format("its tensor '{}' has {} bytes, a buffer of the device at most {}", held,
-                           bytes, device.max_alloc_bytes));
-      }
-    }
-    const std::int64_t needed = together ? all : own;
-    if (needed <= device.global_mem_bytes) continue;
-    refuse(graph, node.name,
-           fmt::format("{} bytes are needed{}, the device has {}", needed,
-                       together ? " up to here" : "", device.global_mem_bytes));
-  }
-}
-
-/// Of every node, before any runs; without a variant for those on the CPU.
-std::vector<Plan> plans_of(const Runtime& runtime, const Graph& graph, const GraphOptions& options,
-                           bool together) {
-  const DeviceInfo& device = options.planned_for ? *options.planned_for : runtime.device();
-  for (const std::string& node : options.on_cpu) graph.node(node);
-  std::vector<Plan> plans;
-  for (const Graph::Node& node : graph.nodes) {
-    Plan& plan = plans.emplace_back();
-    if (options.on_cpu.count(node.name)) continue;
-    try {
-      plan = runtime.plan(node.problem, device, {"", options.max_work_group});
-    } catch (const Unsupported& error) {
-      refuse(graph, node.name, error.what());
-    }
-  }
-  require_room(graph, plans, device, together);
-  return plans;
-}
-
-double milliseconds(const std::vector<LaunchTime>& times) {
-  double ns = 0;
-  for (const LaunchTime& time : times) ns += time.ns();
-  return ns * 1e-6;
-}
-
 /// An element in which the two lie further apart than their bounds.
 bool differ(const Expected& a, const Expected& b) {
   if (a.bit_exact()) return !(a.exact == b.exact);
@@ -92,11 +32,6 @@ Reason constant_output(const Tensors& first, const Tensors& second, const Refere
     return fmt::format("{}: two inputs, one output; the reference's two differ", name);
   }
   return {};
-}
-
-/// A node's kernels for the options' device.
-Executable prepare_node(Runtime& runtime, const Graph::Node& node, const GraphOptions& options) {
-  return prepared(runtime, node.problem, {"", options.max_work_group}, options.planned_for);
 }
 
 /// Every output of the node is recorded.
@@ -165,7 +100,8 @@ NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node&
   std::vector<Tensors> outputs;
   for (const Step& step : steps) {
     trial.upload(step.inputs);
-    const double ms = milliseconds(trial.run(kIteration));
+    double ms = 0;
+    for (const LaunchTime& time : trial.run(kIteration)) ms += 1e-6 * time.ns();
     outputs.push_back(trial.download());
     Verification own = compare_all(step.reference, outputs.back(), trial.trespass(), kIteration,
                                    &trial.plan().device);
@@ -184,11 +120,6 @@ NodeResult run_isolated(Runtime& runtime, const Graph& graph, const Graph::Node&
 }
 
 }  // namespace
-
-double Oracles::share(Dtype dtype) const {
-  if (recorded_share > 0) return recorded_share;
-  return dtype == Dtype::f16 ? 1e-2 : 1e-4;
-}
 
 Reason NodeResult::unlike_recorded() const {
   for (const auto& [name, verdict] : recorded) {
@@ -232,107 +163,6 @@ GraphRun verify_isolated(Runtime& runtime, const Graph& graph, const Tensors& in
   return run;
 }
 
-DeviceGraph::DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options)
-    : runtime_(&runtime), graph_(&graph), options_(std::move(options)) {
-  plans_of(runtime, graph, options_, true);
-  for (const Graph::Node& node : graph.nodes) {
-    Executable& executable = executables_.emplace_back();
-    if (options_.on_cpu.count(node.name)) continue;
-    executable = prepare_node(runtime, node, options_);
-    require_short_launches(runtime, executable.plan());
-  }
-  // What is an input, or a view of one, is uploaded.
-  const auto place = [&](const std::string& name) {
-    if (buffers_.count(name)) return;
-    const Graph::Tensor& tensor = graph.tensors.at(name);
-    const auto role = graph.is_of_input(name) ? TensorSpec::Role::input : TensorSpec::Role::output;
-    buffers_.emplace(name, GuardedBuffer(runtime, {name, role, tensor.dtype, tensor.shape, {}, 0}));
-  };
-  for (const Graph::Node& node : graph.nodes) {
-    for (const auto* side : {&node.inputs, &node.outputs}) {
-      for (const auto& [own, name] : *side) place(graph.held(name));
-    }
-    for (const Graph::Move& move : node.moves) place(move.to);
-  }
-}
-
-void DeviceGraph::upload(const Tensors& inputs) {
-  for (auto& [name, buffer] : buffers_) {
-    if (buffer.spec().role == TensorSpec::Role::input) buffer.upload(inputs.at(name));
-  }
-}
-
-void DeviceGraph::run_on_cpu(const Graph::Node& node) {
-  Tensors tensors;
-  for (const auto& [own, name] : node.inputs) {
-    const std::string& held = graph_->held(name);
-    if (tensors.count(held) == 0) tensors.emplace(held, buffers_.at(held).download());
-  }
-  const Reference reference = reference_of(node.problem, inputs_of(*graph_, node, tensors),
-                                           reference_options(Check::hard, runtime_->device(), ""));
-  for (const auto& [name, tensor] : laid_out(*graph_, node, rounded(node, reference))) {
-    buffers_.at(name).upload(tensor);
-  }
-}
-
-std::vector<double> DeviceGraph::run(int iteration) {
-  for (auto& [name, buffer] : buffers_) {
-    if (buffer.spec().role == TensorSpec::Role::output) buffer.poison(iteration);
-  }
-  for (std::size_t i = 0; i < executables_.size(); ++i) {
-    const Graph::Node& node = graph_->nodes[i];
-    if (options_.on_cpu.count(node.name)) {
-      run_on_cpu(node);
-    } else {
-      const Bindings tensors = bindings_of(
-          node, [&](const std::string& name) { return buffers_.at(graph_->held(name)).buffer(); });
-      if (!executables_[i].plan().pack.empty()) runtime_->pack(executables_[i], tensors);
-      runtime_->enqueue(executables_[i], tensors);
-    }
-    for (const Graph::Move& move : node.moves) {
-      const Copy copy{move, buffers_.at(move.from).buffer(), buffers_.at(move.to).buffer(),
-                      size_of(graph_->tensors.at(move.to).dtype)};
-      copy.enqueue(*runtime_);
-    }
-  }
-  const std::vector<LaunchTime> times = runtime_->finish();
-  require_not_ended(runtime_->device(), "the graph", times);
-  std::vector<double> ms;
-  auto next = times.begin();
-  for (const Executable& executable : executables_) {
-    const auto end = next + static_cast<std::ptrdiff_t>(executable.plan().launches.size());
-    ms.push_back(milliseconds({next, end}));
-    next = end;
-  }
-  return ms;
-}
-
-Tensors DeviceGraph::download() {
-  Tensors tensors;
-  for (auto& [name, buffer] : buffers_) tensors.emplace(name, buffer.download());
-  return tensors;
-}
-
-HostTensor DeviceGraph::download(const std::string& tensor) {
-  return buffers_.at(graph_->held(tensor)).download();
-}
-
-Reason DeviceGraph::trespass(const Graph::Node& node) const {
-  std::vector<std::string> names;
-  for (const auto& [own, name] : node.outputs) names.push_back(name);
-  for (const auto& [own, name] : node.inputs) {
-    if (graph_->is_of_input(name)) names.push_back(graph_->held(name));
-  }
-  for (const std::string& name : names) {
-    if (const Reason reason = buffers_.at(name).trespass()) return reason;
-  }
-  return {};
-}
-
-std::string DeviceGraph::variant(std::size_t node) const {
-  return executables_.at(node).plan().variant;
-}
-
 namespace {
 
 /// When it returns, the buffers that each tensor had of its own are gone.
@@ -341,13 +171,14 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
   DeviceGraph device(runtime, graph, options);
   device.upload(inputs);
   options.progress("the chain on the device");
-  const std::vector<double> ms = device.run(kIteration);
+  device.poison(kIteration);
+  const DeviceGraph::Time time = device.run();
   GraphRun run{{}, inputs, {}, device.download(), {}, true};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node& node = graph.nodes[i];
     options.progress(node.name);
     const std::string variant = device.variant(i);
-    NodeResult result{node.name, variant, ms[i]};
+    NodeResult result{node.name, variant, time.nodes[i]};
     compare_with_recorded(graph, node, run.device, options.oracles, result);
     result.own.fault = device.trespass(node);
     const Tensors outputs = outputs_of(node, run.device);
@@ -365,21 +196,6 @@ GraphRun run_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs
   return run;
 }
 
-/// What goes wrong with the whole is said of the whole; the nodes have their verdicts already.
-PassReport try_pass(Runtime& runtime, const Graph& graph, const Tensors& inputs,
-                    const Tensors& expected, const GraphOptions& options) {
-  PassReport failed;
-  try {
-    return run_pass(runtime, graph, inputs, expected, {"", options.max_work_group},
-                    options.planned_for);
-  } catch (const Error& error) {
-    failed.differs = fmt::format("the graph as a whole: {}", error.what());
-  } catch (const cl::Error& error) {
-    failed.differs = fmt::format("the graph as a whole: {}", describe(error));
-  }
-  return failed;
-}
-
 }  // namespace
 
 GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inputs,
@@ -387,7 +203,7 @@ GraphRun verify_chained(Runtime& runtime, const Graph& graph, const Tensors& inp
   GraphRun run = run_chained(runtime, graph, inputs, options);
   if (options.on_cpu.empty()) {
     options.progress("the graph as a whole");
-    run.whole = try_pass(runtime, graph, inputs, run.device, options);
+    run.whole = run_pass(runtime, graph, inputs, run.device, options);
   }
   return run;
 }

@@ -2,37 +2,15 @@
 // graph_run.hpp - a graph on a device: each node alone on the references' inputs, or chained.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "graph.hpp"
-#include "graph_pass.hpp"
+#include "device_graph.hpp"
 #include "verify.hpp"
 
 namespace clam {
-
-/// What results are held against: references with computed bounds, and what another program has
-/// recorded (Graph::Tensor::recorded).
-struct Oracles {
-  bool references = true, recorded = false;
-  /// The rms error that is allowed against what is recorded, as a share of its rms; 0: by dtype.
-  double recorded_share = 0;
-
-  double share(Dtype dtype) const;
-};
-
-struct GraphOptions {
-  std::set<std::string> on_cpu;             ///< nodes whose outputs are the reference's
-  Oracles oracles = {};
-  int max_work_group = 0;                   ///< PlanOptions::max_work_group of every node
-  const DeviceInfo* planned_for = nullptr;  ///< null: the runtime's own device
-  /// Called before each step that may take seconds, with what it is.
-  std::function<void(const std::string&)> progress = [](const std::string&) {};
-};
 
 /// It fails only because its bounds are so wide that zeros would pass.
 bool is_only_blind(const Verification& verification);
@@ -60,33 +38,6 @@ struct NodeResult {
   /// The largest rms error of the outputs, over the rms of the references' chain. It is not a
   /// number if nothing of the chain is compared.
   double grown() const;
-};
-
-/// A prepared graph on the device. Every tensor has a buffer of its own between guard bands, so
-/// that all of them can be checked afterwards. What the device cannot hold or run is refused before
-/// any launch: Unsupported with the node's name and the numbers.
-class DeviceGraph {
- public:
-  DeviceGraph(Runtime& runtime, const Graph& graph, GraphOptions options = {});
-  void upload(const Tensors& inputs);
-  /// Poisons what the nodes write, and runs them one after another. Only a node on the CPU, and one
-  /// that packs its weights, waits for earlier nodes. Returns the milliseconds of each node.
-  std::vector<double> run(int iteration = 0);
-  Tensors download();  ///< every tensor but views
-  HostTensor download(const std::string& tensor);
-  /// After download: around what the node makes, or in what it reads of the graph's inputs; names
-  /// the tensor and the byte.
-  Reason trespass(const Graph::Node& node) const;
-  std::string variant(std::size_t node) const;  ///< empty: on the CPU
-
- private:
-  void run_on_cpu(const Graph::Node& node);
-
-  Runtime* runtime_;
-  const Graph* graph_;
-  GraphOptions options_;
-  std::vector<Executable> executables_;  ///< of every node; on the CPU: nothing is launched
-  std::map<std::string, GuardedBuffer> buffers_;
 };
 
 /// What a run of a graph left, for the report and for files.

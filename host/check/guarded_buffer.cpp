@@ -7,6 +7,7 @@
 
 #include "clam/error.hpp"
 #include "compare.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
@@ -69,7 +70,7 @@ GuardedBuffer::GuardedBuffer(Runtime& runtime, const TensorSpec& spec)
 }
 
 std::vector<std::uint8_t> GuardedBuffer::image(const HostTensor& tensor) const {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(2 * guard_ + spec_.bytes()),
+  std::vector<std::uint8_t> bytes(2 * guard_ + spec_.bytes(),
                                   static_cast<std::uint8_t>(pattern(spec_)));
   scatter(tensor, spec_, bytes.data() + guard_);
   return bytes;
@@ -80,18 +81,17 @@ void GuardedBuffer::refuse_shared_places(const HostTensor& tensor) const {
   const HostTensor written = gathered(expected_.data() + guard_, spec_);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
     if (written.bits(i) == tensor.bits(i)) continue;
-    throw BadArgument(
-        fmt::format("tensor {}: element {} lies on another, which has another value; "
-                    "elements that share a place must be equal",
-                    spec_.name, i));
+    refuse(
+        "tensor {}: element {} lies on another, which has another value; "
+        "elements that share a place must be equal",
+        spec_.name, i);
   }
 }
 
 void GuardedBuffer::upload(const HostTensor& tensor) {
   if (tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape) {
-    throw BadArgument(fmt::format("tensor {} is {}[{}], needs {}[{}]", spec_.name,
-                                  name(tensor.dtype()), to_string(tensor.shape()),
-                                  name(spec_.dtype), to_string(spec_.shape)));
+    refuse("tensor {} is {}[{}], needs {}[{}]", spec_.name, name(tensor.dtype()),
+           to_string(tensor.shape()), name(spec_.dtype), to_string(spec_.shape));
   }
   expected_ = image(tensor);
   refuse_shared_places(tensor);
@@ -107,7 +107,7 @@ void GuardedBuffer::poison(int iteration) {
 }
 
 HostTensor GuardedBuffer::download() {
-  seen_.resize(static_cast<std::size_t>(2 * guard_ + spec_.bytes()));
+  seen_.resize(2 * guard_ + spec_.bytes());
   attempt("read tensor " + spec_.name, [&] {
     runtime_->queue().enqueueReadBuffer(whole_, CL_TRUE, 0, seen_.size(), seen_.data());
   });

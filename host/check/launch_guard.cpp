@@ -72,13 +72,13 @@ double measure_last(Runtime& runtime, Plan plan, const Data& data, double predic
   const double safe = limit.safe_seconds();
   const Launch whole = plan.launches.back();
   const std::int64_t all = groups_of(whole);
-  const double first = static_cast<double>(all) * kFirstTry * safe / predicted;
+  const double first = all * kFirstTry * safe / predicted;
   for (auto groups = std::max<std::int64_t>(1, static_cast<std::int64_t>(first));;
        groups *= kMore) {
     plan.launches.back() = part_of(whole, std::min(groups, all));
     const std::int64_t run = groups_of(plan.launches.back());
     const double part = time_last(runtime, plan, data);
-    const double seconds = part * static_cast<double>(all) / static_cast<double>(run);
+    const double seconds = part * all / run;
     if (seconds <= safe) return seconds;
     if (run < all && part < kLongEnough * safe) continue;
     throw Unsupported(fmt::format(

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 namespace {
@@ -94,7 +94,7 @@ class Formula {
   double number() {
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    text_.remove_prefix(end - text_.data());
     return error == std::errc() ? value : fail();
   }
 
@@ -197,7 +197,7 @@ Reason bad_geometry(const char* what, const std::vector<std::string>& formulas, 
     const std::string formula = axis < formulas.size() ? formulas[axis] : "1";
     const std::optional<double> size = evaluate(formula, names);
     if (!size && must_be_known) return fmt::format("{} {} cannot be computed", what, formula);
-    if (size && *size != static_cast<double>(planned[axis])) {
+    if (size && *size != planned[axis]) {
       return fmt::format("{} size {} of axis {} is {} by the tag {}", what, planned[axis], axis,
                          *size, formula);
     }
@@ -257,23 +257,19 @@ std::optional<double> evaluate(std::string_view formula, const Names& names) {
 
 Names values_of(const FileTags& tags, const Launch& launch) {
   const KernelTags* kernel = tags.kernel(launch.kernel);
-  if (!kernel) {
-    throw BadArgument(fmt::format("{}: kernel {}: it is not tagged", tags.file, launch.kernel));
-  }
+  if (!kernel) refuse("{}: kernel {}: it is not tagged", tags.file, launch.kernel);
   Names names = defines_of(tags, launch);
   for (std::size_t i = 0; i < std::min(kernel->args.size(), launch.args.size()); ++i) {
     const std::string& name = kernel->args[i].name;
     if (const auto* whole = std::get_if<std::int32_t>(&launch.args[i])) names[name] = *whole;
-    if (const auto* real = std::get_if<float>(&launch.args[i])) {
-      names[name] = static_cast<double>(*real);
-    }
+    if (const auto* real = std::get_if<float>(&launch.args[i])) names[name] = *real;
   }
   return names;
 }
 
 std::vector<Trips> trips(const FileTags& tags, const Launch& launch) {
   const auto reject = [&](const std::string& why) {
-    throw BadArgument(fmt::format("{}: kernel {}: {}", tags.file, launch.kernel, why));
+    refuse("{}: kernel {}: {}", tags.file, launch.kernel, why);
   };
   const Names names = values_of(tags, launch), defines = defines_of(tags, launch);
   const auto number = [&](const std::string& formula, const Names& known, const char* what) {

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "npy.hpp"
 #include "object_reader.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam {
@@ -60,12 +60,9 @@ StoredTensor read_stored_tensor(const json& value, const std::string& where,
   stored.file = folder + "/" + stored.file;
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(stored.file, error);
-  if (error) {
-    throw BadArgument(fmt::format("{} is missing ({}); {}", stored.file, error.message(), kAgain));
-  }
+  if (error) refuse("{} is missing ({}); {}", stored.file, error.message(), kAgain);
   if (bytes != static_cast<std::uintmax_t>(stored.bytes)) {
-    throw BadArgument(fmt::format("{} has {} bytes, workload.json says {}; {}", stored.file, bytes,
-                                  stored.bytes, kAgain));
+    refuse("{} has {} bytes, workload.json says {}; {}", stored.file, bytes, stored.bytes, kAgain);
   }
   return stored;
 }
@@ -80,15 +77,13 @@ HostTensor converted(const HostTensor& tensor, Dtype dtype) {
 HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape) {
   const std::string file = read_file(stored.file);
   if (hash_text(file) != stored.xxh3) {
-    throw BadArgument(
-        fmt::format("{} does not have the hash that workload.json says; {}", stored.file, kAgain));
+    refuse("{} does not have the hash that workload.json says; {}", stored.file, kAgain);
   }
   const HostTensor values = parse_npy(file, stored.file);
   const bool whole = dtype == Dtype::i32;
   if (values.shape() != shape || whole != (values.dtype() == Dtype::i32)) {
-    throw BadArgument(fmt::format("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file,
-                                  name(values.dtype()), to_string(values.shape()), name(dtype),
-                                  to_string(shape), kAgain));
+    refuse("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file, name(values.dtype()),
+           to_string(values.shape()), name(dtype), to_string(shape), kAgain);
   }
   return converted(values, dtype);
 }

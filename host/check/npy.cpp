@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam {
@@ -15,15 +16,16 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-[[noreturn]] void reject(const std::string& path, const std::string& why) {
-  throw BadArgument(fmt::format("{}: not a usable .npy file: {}", path, why));
+template <typename... Args>
+[[noreturn]] void reject(const std::string& path, fmt::format_string<Args...> why, Args&&... args) {
+  refuse("{}: not a usable .npy file: {}", path, fmt::format(why, std::forward<Args>(args)...));
 }
 
 /// The header's text and where the data begin.
 std::pair<std::string, std::size_t> split_header(const std::string& path, const std::string& file) {
   if (file.size() < 10 || file.compare(0, 6, kMagic) != 0) reject(path, "it does not start as one");
   const int version = file[6];
-  if (version != 1 && version != 2) reject(path, fmt::format("version {} is unknown", version));
+  if (version != 1 && version != 2) reject(path, "version {} is unknown", version);
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t start = 8 + length_bytes;
   if (file.size() < start) reject(path, "it is cut short");
@@ -41,10 +43,10 @@ std::string_view value_of(const std::string& path, std::string_view header,
                           const std::string& key) {
   const std::string quoted_key = "'" + key + "'";
   const std::size_t at = header.find(quoted_key);
-  if (at == header.npos) reject(path, fmt::format("its header has no {}", quoted_key));
+  if (at == header.npos) reject(path, "its header has no {}", quoted_key);
   const std::size_t colon = header.find_first_not_of(' ', at + quoted_key.size());
   if (colon == header.npos || header[colon] != ':')
-    reject(path, "its header is damaged at " + quoted_key);
+    reject(path, "its header is damaged at {}", quoted_key);
   const std::size_t start = header.find_first_not_of(' ', colon + 1);
   return start == header.npos ? "" : header.substr(start);
 }
@@ -72,16 +74,16 @@ Shape parse_shape(const std::string& path, std::string_view header) {
     if (error != std::errc() || shape.size() == kMostAxes) reject(path, "its 'shape' is damaged");
     if (extent < 1) reject(path, "an extent is 0");
     shape.push_back(extent);
-    rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
+    rest.remove_prefix(stop - rest.data());
   }
   return shape;
 }
 
 std::size_t elements(const std::string& path, const Shape& shape) {
   try {
-    return static_cast<std::size_t>(count(shape));
+    return count(shape);
   } catch (const BadArgument& error) {
-    reject(path, error.what());
+    reject(path, "{}", error.what());
   }
 }
 
@@ -90,14 +92,13 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
                    std::string_view data) {
   const bool wide = descr == "<f8" || descr == "<i8";
   if (!wide && descr != "<f4" && descr != "<f2" && descr != "<i4") {
-    reject(path, fmt::format("element type {} is none of <f4 <f2 <i4 <f8 <i8", in_quotes(descr)));
+    reject(path, "element type {} is none of <f4 <f2 <i4 <f8 <i8", in_quotes(descr));
   }
   const Dtype dtype = descr[1] == 'i' ? Dtype::i32 : descr == "<f2" ? Dtype::f16 : Dtype::f32;
-  const std::size_t needed =
-      elements(path, shape) * static_cast<std::size_t>(size_of(dtype)) * (wide ? 2 : 1);
+  const std::size_t needed = elements(path, shape) * size_of(dtype) * (wide ? 2 : 1);
   if (data.size() != needed) {
-    reject(path, fmt::format("shape {} needs {} bytes of data, it has {}", to_string(shape), needed,
-                             data.size()));
+    reject(path, "shape {} needs {} bytes of data, it has {}", to_string(shape), needed,
+           data.size());
   }
   HostTensor tensor(dtype, shape);  // only now: a damaged shape may ask for more than there is
   if (!wide) {
@@ -110,7 +111,7 @@ HostTensor convert(const std::string& path, const std::string& descr, const Shap
     std::memcpy(&real, data.data() + 8 * i, 8);
     std::memcpy(&whole, data.data() + 8 * i, 8);
     const bool fits = dtype == Dtype::f32 || whole == static_cast<std::int32_t>(whole);
-    if (!fits) reject(path, fmt::format("{} does not fit int32", whole));
+    if (!fits) reject(path, "{} does not fit int32", whole);
     tensor.set(i, dtype == Dtype::f32 ? real : static_cast<double>(whole));
   }
   return tensor;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
-
 namespace clam {
 
 using nlohmann::json;
@@ -16,10 +14,6 @@ using nlohmann::json;
 ObjectReader::ObjectReader(const json& object, std::string where)
     : object_(object), where_(std::move(where)) {
   if (!object.is_object()) fail("", "is no JSON object");
-}
-
-void ObjectReader::fail(const std::string& key, const std::string& what) const {
-  throw BadArgument(fmt::format("{}: {}{}{}", where_, key, key.empty() ? "" : " ", what));
 }
 
 void ObjectReader::only(std::initializer_list<std::string_view> known) const {

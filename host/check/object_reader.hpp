@@ -2,8 +2,6 @@
 // object_reader.hpp - reads the keys of a JSON object, and says where a wrong one stands.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -11,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "refusal.hpp"
 
 namespace clam {
 
@@ -21,12 +21,11 @@ class ObjectReader {
   /// The object outlives the reader.
   ObjectReader(const nlohmann::json& object, std::string where);
 
-  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
-  /// The same; `what` has places for the arguments.
   template <typename... Args>
   [[noreturn]] void fail(const std::string& key, fmt::format_string<Args...> what,
                          Args&&... args) const {
-    fail(key, fmt::format(what, std::forward<Args>(args)...));
+    refuse("{}: {}{}{}", where_, key, key.empty() ? "" : " ",
+           fmt::format(what, std::forward<Args>(args)...));
   }
   void only(std::initializer_list<std::string_view> known) const;
   /// Names of tensors, of which those of nodes are a part, are names of files too.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "op_proof.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -42,14 +40,14 @@ OpProof::OpProof(std::string op, std::vector<DataSet> data_sets, ReferenceOf ref
 
 Expected Expected::of_size(std::int64_t size) {
   Expected expected;
-  expected.value.resize(static_cast<std::size_t>(size));
+  expected.value.resize(size);
   expected.bound.resize(expected.value.size());
   return expected;
 }
 
 void Expected::set(std::int64_t at, Bounded element) {
-  value[static_cast<std::size_t>(at)] = element.value;
-  bound[static_cast<std::size_t>(at)] = element.error;
+  value[at] = element.value;
+  bound[at] = element.error;
 }
 
 const OpProof& proof_of(const Schema& op) {
@@ -106,7 +104,7 @@ void refuse_bad_inputs(const Problem& problem, const Tensors& inputs) {
   const OpProof& proof = proof_of(problem);
   if (!proof.bad_inputs) return;
   if (const Reason reason = proof.bad_inputs(problem, inputs)) {
-    throw BadArgument(fmt::format("{}: {}", problem.schema().name, *reason));
+    refuse("{}: {}", problem.schema().name, *reason);
   }
 }
 

@@ -13,8 +13,7 @@ std::optional<Peak> peak(const DeviceInfo& device) {
   const Identity who = identify(device);
   const bool plausible = device.max_clock_mhz >= kSlowest && device.max_clock_mhz <= kFastest;
   if (!who.gpu || who.cores == 0 || !plausible) return std::nullopt;
-  const double giga_clocks =
-      static_cast<double>(who.cores) * static_cast<double>(device.max_clock_mhz) * 1e-3;
+  const double giga_clocks = double(who.cores) * device.max_clock_mhz * 1e-3;
   return Peak{2 * who.gpu->fma_f32 * giga_clocks, 2 * who.gpu->fma_f16 * giga_clocks,
               who.gpu->gb_per_s};
 }

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 
 namespace clam {
@@ -17,7 +17,8 @@ namespace {
 using namespace std::string_literals;
 
 constexpr std::uint64_t kLargestSide = 65535, kMostBytes = 64 << 20;
-const std::string kPng = "\x89PNG\r\n\x1a\n"s, kJpeg = "\xff\xd8"s, kJpegEnd = "\xff\xd9"s;
+const std::string kPng = "\x89PNG\r\n\x1a\n"s, kPngEnd = "IEND"s;  // a checksum follows
+const std::string kJpeg = "\xff\xd8"s, kJpegEnd = "\xff\xd9"s;
 
 /// Big-endian numbers of a file, in order. Past its end it throws.
 class Bytes {
@@ -26,12 +27,13 @@ class Bytes {
 
   std::size_t at = 0;
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw BadArgument(fmt::format("{} is not a usable picture: {}", name_, why));
+  template <typename... Args>
+  [[noreturn]] void reject(fmt::format_string<Args...> why, Args&&... args) const {
+    refuse("{} is not a usable picture: {}", name_, fmt::format(why, std::forward<Args>(args)...));
   }
   void skip(std::uint64_t count) {
-    if (count > bytes_.size() - at) refuse("it is cut off");
-    at += static_cast<std::size_t>(count);
+    if (count > bytes_.size() - at) reject("it is cut off");
+    at += count;
   }
   std::string text(std::size_t count) {
     skip(count);
@@ -50,18 +52,13 @@ class Bytes {
 
 using Size = std::pair<std::uint64_t, std::uint64_t>;  ///< width and height
 
-/// Walks over the chunks (length, type, data, checksum) up to the last one.
-Size png_size(Bytes bytes) {
+Size png_size(Bytes bytes, const std::string& file) {
   bytes.skip(kPng.size());
-  if (bytes.number(4) != 13 || bytes.text(4) != "IHDR") bytes.refuse("its IHDR is damaged");
+  if (bytes.number(4) != 13 || bytes.text(4) != "IHDR") bytes.reject("its IHDR is damaged");
   const std::uint64_t width = bytes.number(4), height = bytes.number(4);
-  bytes.skip(5 + 4);
-  while (true) {
-    const std::uint64_t length = bytes.number(4);
-    const bool last = bytes.text(4) == "IEND";
-    bytes.skip(length + 4);
-    if (last) return {width, height};
-  }
+  const std::size_t end = file.rfind(kPngEnd);
+  if (end == file.npos || end + kPngEnd.size() + 4 > file.size()) bytes.reject("it is cut off");
+  return {width, height};
 }
 
 /// A frame header of any kind. C4, C8 and CC are tables and reserved.
@@ -74,19 +71,19 @@ Size jpeg_size(Bytes bytes, const std::string& file) {
   constexpr std::uint64_t kScan = 0xDA, kEnd = 0xD9;
   bytes.skip(kJpeg.size());
   while (true) {
-    if (bytes.number(1) != 0xFF) bytes.refuse("its markers are damaged");
+    if (bytes.number(1) != 0xFF) bytes.reject("its markers are damaged");
     std::uint64_t marker = bytes.number(1);
     while (marker == 0xFF) marker = bytes.number(1);  // fill bytes
-    if (marker == kScan || marker == kEnd) bytes.refuse("it has no frame header");
+    if (marker == kScan || marker == kEnd) bytes.reject("it has no frame header");
     const std::uint64_t length = bytes.number(2);
-    if (length < 2) bytes.refuse("its markers are damaged");
+    if (length < 2) bytes.reject("its markers are damaged");
     if (!starts_frame(marker)) {
       bytes.skip(length - 2);
       continue;
     }
     bytes.skip(1);
     const std::uint64_t height = bytes.number(2), width = bytes.number(2);
-    if (file.find(kJpegEnd, bytes.at) == file.npos) bytes.refuse("it is cut off");
+    if (file.find(kJpegEnd, bytes.at) == file.npos) bytes.reject("it is cut off");
     return {width, height};
   }
 }
@@ -97,10 +94,10 @@ PictureFile parse_picture(const std::string& name, std::string bytes) {
   const Bytes reader(name, bytes);
   const bool is_png = bytes.compare(0, kPng.size(), kPng) == 0;
   const bool is_jpeg = bytes.compare(0, kJpeg.size(), kJpeg) == 0;
-  if (!is_png && !is_jpeg) reader.refuse("it is no PNG and no JPEG");
-  const auto [width, height] = is_png ? png_size(reader) : jpeg_size(reader, bytes);
+  if (!is_png && !is_jpeg) reader.reject("it is no PNG and no JPEG");
+  const auto [width, height] = is_png ? png_size(reader, bytes) : jpeg_size(reader, bytes);
   if (width < 1 || height < 1 || width > kLargestSide || height > kLargestSide) {
-    reader.refuse(fmt::format("its size is {} x {}, needs 1 to {}", width, height, kLargestSide));
+    reader.reject("its size is {} x {}, needs 1 to {}", width, height, kLargestSide);
   }
   return {is_png ? "image/png" : "image/jpeg", static_cast<int>(width), static_cast<int>(height),
           std::move(bytes)};
@@ -110,12 +107,12 @@ PictureFile read_picture(const std::string& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   const bool is_odd = std::filesystem::is_other(status);
-  if (is_odd) throw BadArgument(fmt::format("cannot read {}: it is no file", file));
+  if (is_odd) refuse("cannot read {}: it is no file", file);
   if (std::filesystem::is_regular_file(status)) {
     const std::uint64_t size = std::filesystem::file_size(file, error);
     if (!error && size > kMostBytes) {
-      throw BadArgument(fmt::format("{} is not a usable picture: it has {} bytes, needs at most {}",
-                                    file, size, kMostBytes));
+      refuse("{} is not a usable picture: it has {} bytes, needs at most {}", file, size,
+             kMostBytes);
     }
   }
   return parse_picture(file, read_file(file));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "clam/error.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/contracts.hpp"
 
@@ -24,8 +25,7 @@ const std::string kBegin = "//@shared", kEnd = "//@end", kOptions = "options";
 std::string body_of(const std::string& name, const std::string& text) {
   const std::size_t head = text.find("\n\n");
   if (head == text.npos || text.back() != '\n') {
-    throw BadArgument(fmt::format(
-        "shared/{}.cl: needs a head, an empty line, and text that ends with its line", name));
+    refuse("shared/{}.cl: needs a head, an empty line, and text that ends with its line", name);
   }
   return text.substr(head + 2);
 }
@@ -77,9 +77,7 @@ std::string with_bodies(const std::string& file, const std::string& text,
   std::istringstream lines(text);
   std::string result, open;
   int number = 0;
-  const auto reject = [&](const std::string& what) {
-    throw BadArgument(fmt::format("{}:{}: {}", file, number, what));
-  };
+  const auto reject = [&](const std::string& what) { refuse("{}:{}: {}", file, number, what); };
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const bool begins = line.compare(0, kBegin.size(), kBegin) == 0;

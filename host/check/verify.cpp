@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "clam/error.hpp"
 #include "launch_guard.hpp"
+#include "refusal.hpp"
 
 namespace clam {
 
@@ -24,8 +24,7 @@ void Trial::upload(const Tensors& inputs) {
       if (found != inputs.end()) before_[name] = found->second;
       continue;
     }
-    if (found == inputs.end())
-      throw BadArgument(fmt::format("{}: input '{}' is missing", plan().problem, name));
+    if (found == inputs.end()) refuse("{}: input '{}' is missing", plan().problem, name);
     buffer.upload(found->second);
   }
   pack();

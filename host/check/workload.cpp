@@ -13,6 +13,7 @@
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "object_reader.hpp"
+#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/words.hpp"
@@ -63,7 +64,7 @@ Problem parse_line(const ObjectReader& reader, const std::string& line) {
   try {
     return Problem::parse(line);
   } catch (const BadArgument& error) {
-    reader.fail("problem:", error.what());
+    reader.fail("problem:", "{}", error.what());
   }
 }
 
@@ -91,7 +92,7 @@ std::string substituted(const ObjectReader& reader, const Parameters& parameters
                         std::string text) {
   for (std::size_t begin; (begin = text.find('{')) != text.npos;) {
     const std::size_t end = text.find('}', begin);
-    if (end == text.npos) reader.fail("", "a { has no }: write {n}, or a product like {2*n}");
+    if (end == text.npos) reader.fail("", "a {{ has no }}: write {{n}}, or a product like {{2*n}}");
     std::int64_t product = 1;
     for (std::size_t at = begin + 1; at <= end;) {
       const std::size_t next = std::min(text.find('*', at), end);
@@ -144,7 +145,7 @@ Shape read_shape(const ObjectReader& reader, const Parameters& parameters) {
   try {
     count(shape);
   } catch (const BadArgument& error) {
-    reader.fail("shape:", error.what());
+    reader.fail("shape:", "{}", error.what());
   }
   return shape;
 }
@@ -254,9 +255,8 @@ void check_folding(const Workload& workload, const std::string& origin) {
     if (node.folded_into.empty()) continue;
     const Workload::Node* host = workload.node(node.folded_into);
     if (host && host->folded_into.empty()) continue;
-    throw BadArgument(fmt::format(
-        "{}: node '{}': folded_into '{}' {}", origin, node.name, node.folded_into.substr(0, 60),
-        host ? "is folded itself; name the node that does the work" : "is no node of this file"));
+    refuse("{}: node '{}': folded_into '{}' {}", origin, node.name, node.folded_into.substr(0, 60),
+           host ? "is folded itself; name the node that does the work" : "is no node of this file");
   }
 }
 
@@ -368,7 +368,7 @@ std::optional<PublishedTime> published_time(const Workload& workload, const Work
     if (&part == &node && known) sum.us += us->second;
     if (&part == &node) continue;
     if (known && part.calls > 0 && node.calls > 0) {
-      sum.us += us->second * static_cast<double>(part.calls) / static_cast<double>(node.calls);
+      sum.us += us->second * part.calls / node.calls;
     } else {
       sum.at_least = true;
     }
@@ -383,7 +383,7 @@ Workload parse_workload(std::string_view text, const std::string& origin,
   try {
     value = json::parse(text);
   } catch (const json::exception& error) {
-    throw BadArgument(fmt::format("{}: is no JSON: {}", origin, error.what()));
+    refuse("{}: is no JSON: {}", origin, error.what());
   }
   value = patched(value, origin);
   const ObjectReader reader(value, origin);
@@ -415,9 +415,8 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
                        stem(name_or_path) == name_or_path &&
                        !std::filesystem::is_directory(name_or_path);
   if (is_name) {
-    throw BadArgument(
-        fmt::format("unknown workload '{}'; there is {}, or give the path of a file or folder",
-                    name_or_path.substr(0, 60), fmt::join(workload_names(), " ")));
+    refuse("unknown workload '{}'; there is {}, or give the path of a file or folder",
+           name_or_path.substr(0, 60), fmt::join(workload_names(), " "));
   }
   if (!std::filesystem::is_directory(name_or_path)) {
     return parse_workload(read_file(name_or_path), name_or_path, parameters);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // graph_pass_test.cpp - which tensors of a graph share a buffer, and that the graph as a whole
 // makes what it makes with each tensor in its own.
-#include "check/graph_pass.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "check/device_graph.hpp"
 #include "check/graph_run.hpp"
 #include "run_references.hpp"
 #include "runtime/atomic_file.hpp"
@@ -139,13 +138,13 @@ TEST_F(graph_pass_device, what_changes_is_packed_again) {
   const GraphRun run = verify_chained(test::runtime(), graph, first);
   ASSERT_TRUE(run.whole);
   EXPECT_TRUE(run.whole->pass()) << *run.whole->differs;
-  GraphPass pass(test::runtime(), graph);
+  DeviceGraph pass(test::runtime(), graph, {}, DeviceGraph::Memory::shared);
   pass.upload(first);
   for (const auto& [name, values] : others) pass.write(name, values.data());
   pass.poison();
   pass.run();
   const HostTensor wanted = test::run_references(graph, others, test::runtime().device()).at("z");
-  EXPECT_TRUE(compare_recorded(pass.outputs().at("z"), wanted, 1e-4).pass);
+  EXPECT_TRUE(compare_recorded(pass.download().at("z"), wanted, 1e-4).pass);
 }
 
 /// softmax.cl no longer builds once the nodes have had their turns.

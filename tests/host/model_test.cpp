@@ -243,11 +243,11 @@ TEST_F(model_device, parts_lie_in_their_whole_where_they_can) {
     const TemporaryFolder folder;
     const ModelFolder model(folder, side);
     const Graph graph = make_graph(read_workload(model.path()));
-    GraphPass pass(test::runtime(), graph);
+    DeviceGraph pass(test::runtime(), graph, {}, DeviceGraph::Memory::shared);
     pass.upload(graph_inputs(graph, 1));
     pass.poison();
     pass.run();
-    const Tensors outputs = pass.outputs();
+    const Tensors outputs = pass.download();
     ASSERT_EQ(outputs.size(), 2u);
     for (const auto& [name, tensor] : outputs) {
       EXPECT_TRUE(compare_recorded(tensor, read_npy(model.file(name)), 1e-6).pass) << name;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "check/box_picture.hpp"
-#include "check/graph_pass.hpp"
+#include "check/device_graph.hpp"
 #include "check/graph_run.hpp"
 #include "check/npy.hpp"
 #include "check/verify.hpp"
@@ -359,7 +359,7 @@ GraphJob make_graph_job(const RunRequest& request) {
 /// A run of the whole.
 struct GraphResult {
   Tensors outputs;
-  GraphPass::Time time;
+  DeviceGraph::Time time;
   std::int64_t launches = 0;
   std::map<std::string, Verdict> recorded;  ///< outputs beside what is recorded for them
 
@@ -370,13 +370,13 @@ struct GraphResult {
 };
 
 GraphResult execute(Session& session, const GraphJob& job) {
-  GraphPass pass(session.runtime(), job.graph);
+  DeviceGraph pass(session.runtime(), job.graph, {}, DeviceGraph::Memory::shared);
   pass.upload(job.inputs);
   pass.poison();
   GraphResult result;
   result.time = pass.run();
   result.launches = pass.launches();
-  result.outputs = pass.outputs();
+  result.outputs = pass.download();
   for (const auto& [name, values] : result.outputs) {
     const Graph::Tensor& tensor = job.graph.tensors.at(name);
     if (!job.as_recorded || !tensor.recorded.exists()) continue;

@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#include "check/graph_pass.hpp"
+#include "check/device_graph.hpp"
 #include "clam/error.hpp"
 
 namespace clam::onnxruntime {
@@ -72,7 +72,8 @@ class Kernel {
         inputs_(workload_.model.inputs) {
     require_tensors(node);
     runtime_ = open(attribute(node, "device"));
-    pass_ = std::make_unique<GraphPass>(*runtime_, graph_);
+    pass_ = std::make_unique<DeviceGraph>(*runtime_, graph_, GraphOptions{},
+                                          DeviceGraph::Memory::shared);
     pass_->upload(graph_inputs(graph_, 0));
   }
 
@@ -126,7 +127,7 @@ class Kernel {
   Graph graph_;
   const std::vector<std::string>& inputs_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<GraphPass> pass_;
+  std::unique_ptr<DeviceGraph> pass_;
   std::mutex mutex_;  ///< a session may be run by several threads, a Runtime may not
 };
 

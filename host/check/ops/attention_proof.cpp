@@ -44,7 +44,7 @@ struct Operands {
         check(options.check),
         exp_error(std::max(6.0, 2 * options.native_exp2_ulp)),
         tiny(options.denormals ? (1 + exp_error / 2) * 0x1p-149 : 0x1p-126),
-        scale(static_cast<double>(at.scale)),
+        scale(at.scale),
         q(values(inputs.at("q"))),
         k(values(inputs.at("k"))),
         v(values(inputs.at("v"))) {
@@ -53,12 +53,12 @@ struct Operands {
 
   /// First elements for a row of q: (item * heads + head) * nq + i.
   std::int64_t kv_head(std::int64_t row) const { return at.kv_head(row / at.nq); }
-  const double* q_row(std::int64_t row) const { return &q[static_cast<std::size_t>(row * at.d)]; }
+  const double* q_row(std::int64_t row) const { return &q[row * at.d]; }
   const double* k_row(std::int64_t row, std::int64_t key) const {
-    return &k[static_cast<std::size_t>((kv_head(row) * at.nk + key) * at.d)];
+    return &k[(kv_head(row) * at.nk + key) * at.d];
   }
   const double* v_row(std::int64_t row, std::int64_t key) const {
-    return &v[static_cast<std::size_t>((kv_head(row) * at.nk + key) * at.dv)];
+    return &v[(kv_head(row) * at.nk + key) * at.dv];
   }
   /// A mask has rows for all heads, for all batch items, or for all queries.
   double addend(std::int64_t row, std::int64_t key) const {
@@ -68,10 +68,10 @@ struct Operands {
     const std::int64_t of_mask = rows == at.batch * at.heads * at.nq ? row
                                  : rows == at.batch * at.nq          ? item * at.nq + row % at.nq
                                                                      : row % at.nq;
-    return mask[static_cast<std::size_t>(of_mask * at.nk + key)];
+    return mask[of_mask * at.nk + key];
   }
   bool sees(std::int64_t row, std::int64_t key) const { return !at.causal || key <= row % at.nq; }
-  double blocks() const { return static_cast<double>(at.nk / kFewestKeys); }
+  double blocks() const { return at.nk / kFewestKeys; }
 };
 
 /// A number and how far off it may be.
@@ -145,7 +145,7 @@ double summing_error(const Operands& in, const Weights& weights, const V& v) {
   Summation sum;
   for (std::size_t j = 0; j < weights.p.size(); ++j) {
     sum.add(weights.p[j] * v(j));
-    const bool ends = (j + 1) % static_cast<std::size_t>(kFewestKeys) == 0;
+    const bool ends = (j + 1) % kFewestKeys == 0;
     if (!ends) continue;
     sum.inherit(kFloat * std::fabs(sum.value()));
   }
@@ -184,7 +184,7 @@ double chunk_error(const Operands& in, const Weights& weights, const V& v) {
 Bounded output(const Operands& in, const Weights& weights, std::int64_t row, std::int64_t column) {
   if (std::isnan(weights.most) || weights.most == kInfinity) return {kNan, 0};
   if (weights.most == -kInfinity) return {0, 0};
-  const auto v = [&](std::size_t j) { return in.v_row(row, static_cast<std::int64_t>(j))[column]; };
+  const auto v = [&](std::size_t j) { return in.v_row(row, j)[column]; };
   double o = 0, sizes = 0;
   for (std::size_t j = 0; j < weights.p.size(); ++j) {
     o += weights.p[j] * v(j);
@@ -193,7 +193,7 @@ Bounded output(const Operands& in, const Weights& weights, std::int64_t row, std
   if (!std::isfinite(o)) return {o, 0};
   const double sum =
       in.acc == Acc::chunk ? chunk_error(in, weights, v) : summing_error(in, weights, v);
-  const double total = static_cast<double>(in.at.nk) + 2 * in.blocks() + 6;
+  const double total = in.at.nk + 2 * in.blocks() + 6;
   const double crumb = (in.dtype == Dtype::f16 ? 0x1p-25 : 0) + in.tiny * (1 + sizes);
   return {o, weighting_error(in, weights, o, v) + sum + crumb +
                  (kFloat * total + unit_roundoff(in.dtype)) * std::fabs(o)};
@@ -219,8 +219,8 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 /// What q is multiplied by, so that scores are as with the usual scale.
 double usual(const AttentionExtents& at) {
   constexpr double kMost = 16;
-  const double scale = static_cast<double>(at.scale);
-  const double usual = 1 / std::sqrt(static_cast<double>(at.d));
+  const double scale = at.scale;
+  const double usual = 1 / std::sqrt(at.d);
   return scale == 0 ? 1 : std::clamp(usual / scale, -kMost, kMost);
 }
 
@@ -238,7 +238,7 @@ void fill(std::uint64_t seed, Tensors& inputs, const Q& q, const K& k, const V& 
 
 /// N(0,1) times a factor.
 auto scaled_normal(double factor) {
-  return [factor](Random& random, std::int64_t, std::int64_t) { return factor * random.normal(); };
+  return [factor](Random& random, const auto&...) { return factor * random.normal(); };
 }
 
 void zero_mean(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -256,7 +256,7 @@ double code(std::int64_t row, std::int64_t column) {
 /// are exact in every accumulator.
 void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const AttentionExtents at(problem);
-  const double root = std::sqrt(static_cast<double>(at.d));
+  const double root = std::sqrt(at.d);
   const double size = std::exp2(std::ceil(std::log2(12 * root))) * (usual(at) < 0 ? -1 : 1);
   fill(
       seed, inputs,
@@ -265,10 +265,10 @@ void exact(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         return size * code(head * at.nk + (at.nk - 1 - i % at.nk), column);
       },
       [&](Random&, std::int64_t row, std::int64_t column) { return code(row, column); },
-      [](Random& random, std::int64_t, std::int64_t) {
+      [](Random& random, const auto&...) {
         return random.integer(1, 8) * (2 * random.integer(0, 1) - 1);
       },
-      [](Random& random, std::int64_t) { return random.integer(-1, 1); });
+      [](Random& random, const auto&...) { return random.integer(-1, 1); });
 }
 
 void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
@@ -276,7 +276,7 @@ void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const auto number = [](Random& random, const auto&...) { return 0.5 + random.uniform(); };
   fill(
       seed, inputs, [&](Random& random, const auto&...) { return factor * number(random); }, number,
-      number, [](Random& random, std::int64_t) { return random.uniform(); });
+      number, [](Random& random, const auto&...) { return random.uniform(); });
 }
 
 /// Scores around a number between 500 and 1000, in every row another one and in odd rows negative;
@@ -284,7 +284,7 @@ void positive(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 /// there they lie around 4, and v is positive, lest the error that chunks may have hides it.
 void spread(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const AttentionExtents at(problem);
-  const double factor = usual(at), d = static_cast<double>(at.d), root = std::sqrt(d);
+  const double factor = usual(at), d = at.d, root = std::sqrt(d);
   const bool in_float = accumulator(problem) == Acc::f32;
   const double middle = in_float ? 1000 : 4;
   fill(
@@ -294,8 +294,8 @@ void spread(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         const double x = (row % 2 == 0 ? middle : -middle) * (1 - of_row.uniform() / 2);
         return factor * (x / root + 0.02 * random.normal());
       },
-      [=](Random& random, std::int64_t, std::int64_t) { return 1 + 0.002 * random.normal(); },
-      [=](Random& random, std::int64_t, std::int64_t) {
+      [=](Random& random, const auto&...) { return 1 + 0.002 * random.normal(); },
+      [=](Random& random, const auto&...) {
         return in_float ? random.normal() : 0.5 + random.uniform();
       },
       normal);
@@ -309,7 +309,7 @@ void outliers(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const auto one_in = static_cast<int>(std::max<std::int64_t>(64, at.nk / 16));
   fill(
       seed, inputs, scaled_normal(usual(at)), normal,
-      [=](Random& random, std::int64_t, std::int64_t) {
+      [=](Random& random, const auto&...) {
         const double size = random.integer(0, one_in - 1) == 0 ? 1000 : 1;
         const double number = random.normal();
         return size * (half ? std::fabs(number) : number);

@@ -12,7 +12,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
   const Shape shape{problem.integer("batch"), problem.integer("m"), problem.integer("n")};
   MatrixProduct product(problem, "scale", inputs.at("a"), inputs.at("b"));
-  product.batch = static_cast<std::size_t>(shape[0]);
+  product.batch = shape[0];
   if (problem.integer("ta") == 1) product.a = transposed(product.a, product.k, product.m);
   if (problem.integer("tb") == 1) product.b = transposed(product.b, product.n, product.k);
   if (problem.choice("mask") != "none") product.addend = values(inputs.at("mask"));

@@ -68,12 +68,11 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const auto set = [&](std::int64_t i) {
     const auto [of_a, of_b] = axes.operands(i);
     const double x = a.get(of_a), y = b.get(of_b);
-    const auto at = static_cast<std::size_t>(i);
-    c.value[at] = operation.value(x, y);
-    c.bound[at] = operation.bound(c.value[at]);
+    const double value = operation.value(x, y);
+    c.set(i, {value, operation.bound(value)});
     if (operation.denormals) return;
-    c.other[at] = operation.with_zeros(x, y);
-    if (operation.is_nan_with_zeros(x, y)) c.bound[at] = kInfinity;
+    c.other[i] = operation.with_zeros(x, y);
+    if (operation.is_nan_with_zeros(x, y)) c.bound[i] = kInfinity;
   };
   parallel_for(size, set, kSlice);
   return {{"c", std::move(c)}};

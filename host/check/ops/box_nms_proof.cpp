@@ -20,8 +20,8 @@ void convert(BoxForm form, const DeviceFloat& a, HostTensor& out, std::int64_t a
       low = a(first - half);
       high = a(first + half);
     }
-    out.set(at + axis, static_cast<double>(low));
-    out.set(at + axis + 2, static_cast<double>(high));
+    out.set(at + axis, low);
+    out.set(at + axis + 2, high);
   }
 }
 
@@ -42,9 +42,9 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   const std::vector<Selected> sets = select(s, inputs, options);
   HostTensor out(p.dtype(), {s.sets, s.n, s.e});
   for (std::int64_t b = 0; b < s.sets; ++b) {
-    const Selected& selected = sets[static_cast<std::size_t>(b)];
+    const Selected& selected = sets[b];
     write_rows(s, true, inputs.at("data"), b, selected, out);
-    const auto kept = static_cast<std::int64_t>(selected.kept.size());
+    const std::int64_t kept = selected.kept.size();
     for (std::int64_t row = b * s.n; form != BoxForm::as_is && row < b * s.n + kept; ++row) {
       convert(form, DeviceFloat{options.denormals}, out, row * s.e + s.coord_start);
     }

@@ -79,7 +79,7 @@ struct Operands {
     double magnitudes = 0;
     const std::int64_t products = conv.products();
     for (std::int64_t i = k * products; i < (k + 1) * products; ++i) {
-      const double weight = std::fabs(w[static_cast<size_t>(i)]);
+      const double weight = std::fabs(w[i]);
       if (std::isfinite(weight)) magnitudes += weight;
     }
     return epilogue.crumb(denormals, magnitudes);
@@ -128,27 +128,18 @@ class Each {
   std::vector<Sum> sums_;
 };
 
-/// Sums whose partial sums are taken as the mean over all orders: for data of zero mean.
+/// A sum whose partial sums are taken as the mean over all orders: for data of zero mean.
 class InMeanOrder {
  public:
-  void add(const Lanes& terms) {
-    for (size_t j = 0; j < kSums; ++j) add(j, terms[j]);
+  void add(double term) {
+    sum_ += term;
+    squares_ += term * term;
+    ++count_;
   }
-  void add(size_t j, double term) {
-    sums_[j] += term;
-    squares_[j] += term * term;
-    ++counts_[j];
-  }
-  Sums totals(Check) const {
-    Sums totals;
-    for (size_t j = 0; j < kSums; ++j) {
-      totals[j] = {sums_[j], mean_of_squares(counts_[j], squares_[j], sums_[j]), 0};
-    }
-    return totals;
-  }
+  Summation total(Check) const { return {sum_, mean_of_squares(count_, squares_, sum_), 0}; }
 
  private:
-  Lanes sums_{}, squares_{}, counts_{};
+  double sum_ = 0, squares_ = 0, count_ = 0;
 };
 
 /// The magnitudes of all partial sums in an order, added up. Adding 0 does not round.
@@ -158,7 +149,7 @@ Lanes magnitudes(const std::vector<Lanes>& terms, const Order& order) {
   for (const size_t end : order.ends) {
     Lanes part{};
     for (; i < end; ++i) {
-      const Lanes& term = terms[static_cast<size_t>(order.places[i])];
+      const Lanes& term = terms[order.places[i]];
       for (size_t j = 0; j < kSums; ++j) {
         part[j] += term[j];
         all[j] += term[j] == 0 ? 0 : std::fabs(part[j]);
@@ -223,15 +214,13 @@ Sums sum(const Operands& in, const Extents& extents, Check check, SideBySide sum
     const auto step = stride * pixel;
     Lanes terms{};
     if (row_inside && ix >= 0 && ix + (std::int64_t{kSums} - 1) * stride < w) {
-      for (size_t j = 0; j < kSums; ++j) {
-        terms[j] = factor * x[static_cast<std::int64_t>(j) * step];
-      }
+      for (size_t j = 0; j < kSums; ++j) terms[j] = factor * x[j * step];
       return sums.add(terms);
     }
     for (size_t j = 0; j < kSums; ++j) {
-      const std::int64_t at = ix + static_cast<std::int64_t>(j) * stride;
+      const std::int64_t at = ix + j * stride;
       const bool inside = row_inside && at >= 0 && at < w;
-      if (inside) terms[j] = factor * x[static_cast<std::int64_t>(j) * step];
+      if (inside) terms[j] = factor * x[j * step];
       if constexpr (!takes_all) {
         if (inside) sums.add(j, terms[j]);
       }
@@ -273,7 +262,7 @@ Sums sum(const Operands& in, const Extents& extents, Check check, std::int64_t n
     const bool in_parts = check == Check::hard && in.conv.r == 1 && in.conv.s == 1;
     return in_parts ? with(Each(SumInParts())) : with(Each(Summation()));
   }
-  return check == Check::hard ? with(InAllOrders(in.orders)) : with(InMeanOrder());
+  return check == Check::hard ? with(InAllOrders(in.orders)) : with(Each(InMeanOrder()));
 }
 
 Reference reference(const Problem& problem, const Tensors& inputs,
@@ -301,14 +290,12 @@ Reference reference(const Problem& problem, const Tensors& inputs,
           const std::int64_t pixel = (n * extents.oh + oy) * extents.ow + ox + j;
           const std::int64_t map = (n * conv.k + k) * extents.oh + oy;
           const std::int64_t i = conv.nhwc ? pixel * conv.k + k : map * extents.ow + ox + j;
-          const auto of_k = static_cast<size_t>(k);
-          const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
-          const double* residual = in.r.empty() ? nullptr : &in.r[static_cast<size_t>(i)];
-          Summation& sum_of_k = sums[static_cast<size_t>(j)];
-          const double* own_bound = own.empty() ? nullptr : &own[static_cast<size_t>(i)];
+          const double* bias = in.b.empty() ? nullptr : &in.b[k];
+          const double* residual = in.r.empty() ? nullptr : &in.r[i];
+          Summation& sum_of_k = sums[j];
+          const double* own_bound = own.empty() ? nullptr : &own[i];
           if (own_bound) sum_of_k = Summation(sum_of_k.value(), *own_bound);
-          Bounded finished =
-              in.epilogue.finish(sum_of_k, bias, residual, options.check, crumbs[of_k]);
+          Bounded finished = in.epilogue.finish(sum_of_k, bias, residual, options.check, crumbs[k]);
           if (own_bound && std::isinf(*own_bound)) finished.error = *own_bound;
           y.set(i, finished);
         }

@@ -102,10 +102,9 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
   const Transforms transforms(options);
   const std::int64_t channels = conv.cg(), oh = conv.oh(), ow = conv.ow();
   std::vector<Sixteen> filters(w.size() / 9);
-  parallel_for(static_cast<std::int64_t>(filters.size()), [&](std::int64_t i) {
-    filters[static_cast<size_t>(i)] = transforms.of_filter(&w[static_cast<size_t>(9 * i)]);
-  });
-  std::vector<double> bounds(static_cast<size_t>(conv.outputs()));
+  parallel_for(filters.size(),
+               [&](std::int64_t i) { filters[i] = transforms.of_filter(&w[9 * i]); });
+  std::vector<double> bounds(conv.outputs());
   const std::int64_t down = (oh + 1) / 2, across = (ow + 1) / 2;
   parallel_for(conv.n * down * across, [&](std::int64_t tile) {
     const std::int64_t image = tile / across / down, oy = tile / across % down * 2,
@@ -118,15 +117,15 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
                            ix = ox - conv.pad_l + static_cast<int>(i % 4);
         const bool inside = iy >= 0 && iy < conv.h && ix >= 0 && ix < conv.w;
         const std::int64_t at = conv.x_at(image, c, inside ? iy * conv.w + ix : 0);
-        d[i / 4][i % 4] = transforms.operand(inside ? x[static_cast<size_t>(at)] : 0);
+        d[i / 4][i % 4] = transforms.operand(inside ? x[at] : 0);
       }
       pixels.push_back(transforms.of_pixels(d));
     }
     for (std::int64_t k = 0; k < conv.k; ++k) {
       Sixteen m;
       for (std::int64_t c = 0; c < channels; ++c) {
-        const Sixteen& u = filters[static_cast<size_t>(k * channels + c)];
-        const Sixteen& v = pixels[static_cast<size_t>(k / conv.kg() * channels + c)];
+        const Sixteen& u = filters[k * channels + c];
+        const Sixteen& v = pixels[k / conv.kg() * channels + c];
         for (size_t i = 0; i < 16; ++i) {
           Bounded& sum = m[i / 4][i % 4];
           sum = transforms.fma(u[i / 4][i % 4], v[i / 4][i % 4], sum);
@@ -138,7 +137,7 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
                            column = ox + static_cast<int>(i % 2);
         if (row >= oh || column >= ow) continue;
         const std::int64_t at = ((image * conv.k + k) * oh + row) * ow + column;
-        bounds[static_cast<size_t>(at)] = transforms.bound(y[i / 2][i % 2]);
+        bounds[at] = transforms.bound(y[i / 2][i % 2]);
       }
     }
   });

@@ -23,7 +23,7 @@ struct Operands {
   }
 
   double weight(std::int64_t k, std::int64_t c, std::int64_t tap) const {
-    return w[static_cast<std::size_t>(conv.w_at(k, c, tap))];
+    return w[conv.w_at(k, c, tap)];
   }
 
   /// What denormals may cost an output of channel k.
@@ -63,7 +63,7 @@ Summation sum(const Operands& in, std::int64_t n, std::int64_t k, std::int64_t o
         if (*ix >= 0 && *ix < conv.w) {
           const std::int64_t channel = k / conv.kg() * conv.cg() + c;
           const std::int64_t at = conv.x_at(n, channel, *iy * conv.w + *ix);
-          sum.add(weight * in.x[static_cast<std::size_t>(at)]);
+          sum.add(weight * in.x[at]);
         } else {
           unknown = unknown || !std::isfinite(weight);
         }
@@ -84,11 +84,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   for (std::int64_t k = 0; k < conv.k; ++k) crumbs.push_back(in.crumb(options.denormals, k));
   parallel_for(conv.n * conv.k * oh, [&](std::int64_t row) {
     const std::int64_t k = row / oh % conv.k;
-    const auto of_k = static_cast<std::size_t>(k);
-    const double* bias = in.b.empty() ? nullptr : &in.b[of_k];
+    const double* bias = in.b.empty() ? nullptr : &in.b[k];
     for (std::int64_t ox = 0; ox < ow; ++ox) {
       const Summation total = sum(in, row / oh / conv.k, k, row % oh, ox);
-      y.set(row * ow + ox, in.epilogue.finish(total, bias, nullptr, options.check, crumbs[of_k]));
+      y.set(row * ow + ox, in.epilogue.finish(total, bias, nullptr, options.check, crumbs[k]));
     }
   });
   in.epilogue.make_exact(y, options.check, conv.products(), conv.y_shape());

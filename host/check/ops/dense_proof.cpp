@@ -23,7 +23,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
   MatrixProduct product(problem, "alpha", inputs.at("x"), inputs.at("w"));
   if (problem.integer("k2") > 0) {
-    product.k += static_cast<std::size_t>(problem.integer("k2"));
+    product.k += problem.integer("k2");
     product.a = side_by_side(product.a, values(inputs.at("x2")), product.m);
   }
   if (problem.integer("trans_w") == 1) product.b = transposed(product.b, product.n, product.k);
@@ -38,9 +38,7 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 /// No element of the last column is 0.
 void fill_last_column(HostTensor& matrix) {
   const std::int64_t n = matrix.shape()[1];
-  for (std::int64_t i = n - 1; i < matrix.size(); i += n) {
-    matrix.set(i, matrix.get(i) < 0 ? -1 : 1);
-  }
+  for (std::int64_t i = n - 1; i < matrix.size(); i += n) matrix.set(i, matrix.get(i) < 0 ? -1 : 1);
 }
 
 /// -1, 0 and 1, so that every partial sum is exact. A product left out, or a column in the wrong

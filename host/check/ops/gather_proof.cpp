@@ -12,7 +12,7 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
   return copied(problem, [&](std::int64_t i) {
     const std::int64_t inner = i % gather.inner, j = i / gather.inner % gather.count;
     const std::int64_t outer = i / gather.inner / gather.count;
-    const auto named = static_cast<std::int64_t>(index.get(j));
+    const std::int64_t named = index.get(j);
     const std::int64_t slice = std::clamp<std::int64_t>(named, 0, gather.n - 1);
     return src.bits((outer * gather.n + slice) * gather.inner + inner);
   });
@@ -36,7 +36,7 @@ Reason bad_inputs(const Problem& problem, const Tensors& inputs) {
   const HostTensor& index = inputs.at("index");
   for (std::int64_t j = 0; j < index.size(); ++j) {
     const double named = index.get(j);
-    if (named >= 0 && named < static_cast<double>(extent)) continue;
+    if (named >= 0 && named < extent) continue;
     return fmt::format("index[{}]={}, needs 0 to {}, the {} slices of src", j, named, extent - 1,
                        extent);
   }

@@ -9,8 +9,7 @@ namespace {
 bool is_valid(const Problem& p, const HostTensor& data, std::int64_t first) {
   const int id_index = p.integer("id_index");
   const double score = data.get(first + p.integer("score_index"));
-  return score > static_cast<double>(p.number("score_threshold")) &&
-         (id_index < 0 || data.get(first + id_index) >= 0);
+  return score > p.number("score_threshold") && (id_index < 0 || data.get(first + id_index) >= 0);
 }
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions&) {
@@ -24,10 +23,10 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
       const std::int64_t from = (b * n + row) * e, to = (b * n + place) * e;
       if (!is_valid(p, data, from)) continue;
       for (std::int64_t i = 0; i < e; ++i) out.set_bits(to + i, data.bits(from + i));
-      indices.set(b * n + place, static_cast<double>(row));
+      indices.set(b * n + place, row);
       ++place;
     }
-    count.set(b, static_cast<double>(place));
+    count.set(b, place);
     for (std::int64_t i = place * e; i < n * e; ++i) out.set(b * n * e + i, -1);
     for (std::int64_t i = place; i < n; ++i) indices.set(b * n + i, -1);
   });
@@ -44,7 +43,7 @@ DataSet::Fill fill(const Valid& valid) {
     Random random(seed);
     HostTensor& data = inputs.at("data");
     const int n = p.integer("n"), e = p.integer("e"), id_index = p.integer("id_index");
-    const double threshold = static_cast<double>(p.number("score_threshold"));
+    const double threshold = p.number("score_threshold");
     const double step = std::max(1.0, std::fabs(threshold));
     for (int row = 0; row < p.integer("batch") * n; ++row) {
       const bool is_valid = valid(random, row / n, row % n);
@@ -57,7 +56,7 @@ DataSet::Fill fill(const Valid& valid) {
           value =
               is_valid || no_class ? threshold + step * (0.1 + score) : threshold - step * score;
         }
-        data.set(static_cast<std::int64_t>(row) * e + i, value);
+        data.set(std::int64_t{row} * e + i, value);
       }
     }
   };
@@ -82,10 +81,10 @@ void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   Random random(seed);
   HostTensor& data = inputs.at("data");
   std::vector<std::uint32_t> bits = box_sets::special_bits(p.dtype());
-  data.set(0, static_cast<double>(p.number("score_threshold")));
+  data.set(0, p.number("score_threshold"));
   for (const int neighbour : {0, 1, -1}) bits.push_back(data.bits(0) + neighbour);
   for (std::int64_t i = 0; i < data.size(); ++i) {
-    data.set_bits(i, bits[static_cast<std::size_t>(random.bits() % bits.size())]);
+    data.set_bits(i, bits[random.bits() % bits.size()]);
   }
 }
 

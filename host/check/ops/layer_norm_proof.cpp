@@ -23,7 +23,7 @@ struct Row {
   bool overflows;                   ///< a sum or a square may be beyond the largest float
 
   Row(const std::vector<double>& x, double eps) {
-    const auto n = static_cast<double>(x.size());
+    const double n = x.size();
     double magnitudes = 0, variance = 0;
     for (const double value : x) {
       mean += value / n;
@@ -48,10 +48,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const Dtype dtype = problem.dtype();
   return by_rows(problem, problem.integer("rows"), [&](std::int64_t i, Expected& dst) {
     const std::vector<double> x(src.begin() + i * n, src.begin() + (i + 1) * n);
-    const Row row(x, static_cast<double>(problem.number("eps")));
+    const Row row(x, problem.number("eps"));
     for (std::int64_t column = 0; column < n; ++column) {
       const double gamma = gammas.get(column), beta = betas.get(column);
-      const double difference = x[static_cast<std::size_t>(column)] - row.mean;
+      const double difference = x[column] - row.mean;
       const double z = difference * row.factor * gamma + beta;
       const double off = row.mean_error + std::fabs(difference) * (2 * kFloat + row.factor_error);
       double error = row.factor * std::fabs(gamma) * off + kFloat * std::fabs(z);
@@ -92,7 +92,7 @@ double outliers(Random& random, std::int64_t, std::int64_t, std::int64_t n) {
 
 /// The last element of a row is as large as the root of all others' squares.
 double peaked(Random& random, std::int64_t row, std::int64_t i, std::int64_t n) {
-  const double peak = (row % 2 == 0 ? 1 : -1) * std::sqrt(static_cast<double>(n));
+  const double peak = (row % 2 == 0 ? 1 : -1) * std::sqrt(n);
   return i == n - 1 ? peak : random.normal();
 }
 

@@ -19,8 +19,8 @@ namespace {
 /// x / s^beta. `squares`: the sum of those of `channels` elements.
 Bounded element(const Lrn& lrn, Dtype dtype, double x, double squares, int channels,
                 bool denormals) {
-  const double alpha = static_cast<double>(lrn.alpha), beta = static_cast<double>(lrn.beta);
-  const double mean = alpha / lrn.size * squares, s = static_cast<double>(lrn.bias) + mean;
+  const double alpha = lrn.alpha, beta = lrn.beta;
+  const double mean = alpha / lrn.size * squares, s = lrn.bias + mean;
   const double factor = std::pow(s, -beta), value = x * factor;
   if (!std::isfinite(value) || std::isinf(squares)) return {value, 0};
   // Squares, scale and bias below the smallest normal float may count as 0.

@@ -40,7 +40,7 @@ struct Line {
   /// Relative, in units of u; of the fewest lanes, which add the most.
   static double sum_error(std::size_t length, double mean) {
     constexpr double kLanes = 4, kVector = 4, kAdded = 24;
-    const double trips = std::ceil(static_cast<double>(length) / (kLanes * kVector));
+    const double trips = std::ceil(length / (kLanes * kVector));
     return 2.25 * mean + 6 + 7 * (trips + 1) + kAdded;
   }
 };
@@ -67,16 +67,14 @@ Bounded exponential(Bounded score, bool denormals) {
 struct Lines {
   std::int64_t count, length, line_step, step;
 
-  std::size_t at(std::int64_t line, std::int64_t i) const {
-    return static_cast<std::size_t>(line * line_step + i * step);
-  }
+  std::size_t at(std::int64_t line, std::int64_t i) const { return line * line_step + i * step; }
 };
 using Indices = std::vector<std::int64_t>;
 
 /// The elements that may be the largest of each line, the reference's own first; with `exact` that
 /// one alone.
 std::vector<Indices> best(const Lines& lines, const std::vector<Bounded>& scores, bool exact) {
-  std::vector<Indices> all(static_cast<std::size_t>(lines.count));
+  std::vector<Indices> all(lines.count);
   for (std::int64_t line = 0; line < lines.count; ++line) {
     const auto of = [&](std::int64_t i) { return scores[lines.at(line, i)]; };
     std::int64_t own = -1;
@@ -87,7 +85,7 @@ std::vector<Indices> best(const Lines& lines, const std::vector<Bounded>& scores
       sure = std::fmax(sure, of(i).value - of(i).error);
     }
     if (own < 0) continue;
-    Indices& found = all[static_cast<std::size_t>(line)];
+    Indices& found = all[line];
     found.push_back(own);
     for (std::int64_t i = 0; i < lines.length && !exact; ++i) {
       const bool may = std::isfinite(of(i).value) && of(i).value + of(i).error >= sure;
@@ -111,10 +109,9 @@ struct Sides {
 template <typename ScoreOf>
 void judge_line(std::int64_t line, const Indices& best, const std::vector<Indices>& theirs,
                 double threshold, Dtype dtype, const ScoreOf& score_of, Sides& sides) {
-  const auto at = static_cast<std::size_t>(line);
   std::vector<double> matches, scores;
   for (const std::int64_t other : best) {
-    const Indices& back = theirs[static_cast<std::size_t>(other)];
+    const Indices& back = theirs[other];
     const bool may = std::find(back.begin(), back.end(), line) != back.end();
     const bool first = may && back.front() == line;
     const auto none = [&] { matches.push_back(-1), scores.push_back(0); };
@@ -126,24 +123,22 @@ void judge_line(std::int64_t line, const Indices& best, const std::vector<Indice
       matches.push_back(over ? static_cast<double>(other) : -1);
       if (either) matches.push_back(over ? -1 : static_cast<double>(other));
       scores.push_back(out.value);
-      sides.score.bound[at] = std::fmax(sides.score.bound[at], out.error);
+      sides.score.bound[line] = std::fmax(sides.score.bound[line], out.error);
     }
     if (first && back.size() > 1) none();
   }
   if (best.empty()) matches.push_back(-1), scores.push_back(0);
-  sides.match.value[at] = matches.front();
-  sides.match.also[at].assign(matches.begin() + 1, matches.end());
-  sides.score.value[at] = scores.front();
-  sides.score.also[at].assign(scores.begin() + 1, scores.end());
+  sides.match.value[line] = matches.front();
+  sides.match.also[line].assign(matches.begin() + 1, matches.end());
+  sides.score.value[line] = scores.front();
+  sides.score.also[line].assign(scores.begin() + 1, scores.end());
 }
 
 std::vector<Line> sums_of(const Lines& lines, const HostTensor& sim, const HostTensor& z) {
   std::vector<Line> sums;
   for (std::int64_t line = 0; line < lines.count; ++line) {
     std::vector<double> x;
-    for (std::int64_t i = 0; i < lines.length; ++i) {
-      x.push_back(sim.get(static_cast<std::int64_t>(lines.at(line, i))));
-    }
+    for (std::int64_t i = 0; i < lines.length; ++i) x.push_back(sim.get(lines.at(line, i)));
     sums.emplace_back(x, z.get(line));
   }
   return sums;
@@ -151,7 +146,7 @@ std::vector<Line> sums_of(const Lines& lines, const HostTensor& sim, const HostT
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const std::int64_t m = p.integer("m"), n = p.integer("n");
-  const auto threshold = static_cast<double>(p.number("threshold"));
+  const double threshold = p.number("threshold");
   const HostTensor& sim = inputs.at("sim");
   const Lines rows{m, n, n, 1}, columns{n, m, 1, n};
   const std::vector<Line> of_row = sums_of(rows, sim, inputs.at("z0")),
@@ -159,8 +154,7 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   std::vector<Bounded> scores;
   Expected stored_scores = Expected::of_size(m * n);
   for (std::int64_t at = 0; at < m * n; ++at) {
-    scores.push_back(score(sim.get(at), of_row[static_cast<std::size_t>(at / n)],
-                           of_column[static_cast<std::size_t>(at % n)]));
+    scores.push_back(score(sim.get(at), of_row[at / n], of_column[at % n]));
     stored_scores.set(at, stored(scores.back(), p.dtype()));
   }
   const bool exact = options.check == Check::exact;
@@ -173,8 +167,7 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
       const auto shared = [&](std::int64_t other) {
         return exponential(scores[lines.at(line, other)], options.denormals);
       };
-      judge_line(line, best[static_cast<std::size_t>(line)], theirs, threshold, p.dtype(), shared,
-                 sides);
+      judge_line(line, best[line], theirs, threshold, p.dtype(), shared, sides);
     }
     return sides;
   };
@@ -208,7 +201,7 @@ void matched(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
         const bool peak = m - 1 - i == n - 1 - j && (m - i) % 4 != 0;
         return random.normal() + (peak ? kPeak : 0);
       },
-      [=](Random& random, std::int64_t) { return kCertain * random.normal() + 1; });
+      [=](Random& random, const auto&...) { return kCertain * random.normal() + 1; });
 }
 
 /// As zero_mean, around 1000.
@@ -216,9 +209,7 @@ void spread(const Problem&, std::uint64_t seed, Tensors& inputs) {
   constexpr double kMiddle = 1000, kDeviation = 3;
   fill(
       seed, inputs,
-      [=](Random& random, std::int64_t, std::int64_t) {
-        return kMiddle + kDeviation * random.normal();
-      },
+      [=](Random& random, const auto&...) { return kMiddle + kDeviation * random.normal(); },
       normal);
 }
 
@@ -232,9 +223,9 @@ void ties(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
       [=](Random&, std::int64_t i, std::int64_t j) {
         const std::int64_t row = i / 2, column = j / 2;
         if (row % pairs != column % pairs) return 0.0;
-        return kPeak - kLess * static_cast<double>(row / pairs + column / pairs);
+        return kPeak - kLess * (row / pairs + column / pairs);
       },
-      [=](Random&, std::int64_t) { return kCertain; });
+      [=](const auto&...) { return kCertain; });
 }
 
 /// Rows and columns repeat after 16, the most lanes of a line: equal ones are a lane's own, one
@@ -248,7 +239,7 @@ void echoes(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
       [=](Random&, std::int64_t i, std::int64_t j) {
         return i % period == j % period ? kPeak : 0.0;
       },
-      [=](Random&, std::int64_t) { return kCertain; });
+      [=](const auto&...) { return kCertain; });
 }
 
 }  // namespace

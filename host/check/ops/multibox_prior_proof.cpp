@@ -7,8 +7,6 @@
 //   corner   by another u |corner|
 // A size that is beyond the largest float on its way, in the order of the kernel, is infinite; or
 // not, as a compiler may halve a quotient before it divides.
-#include <tuple>
-
 #include "shared/decode_box.hpp"
 
 namespace clam::multibox_prior {
@@ -16,29 +14,21 @@ namespace {
 
 /// The middle of cell number `cell` of `cells` along an axis.
 double centre_of(std::int64_t cell, int cells, float step, float offset) {
-  const double from_cell_to_cell = step > 0 ? static_cast<double>(step) : 1.0 / cells;
+  const double from_cell_to_cell = step > 0 ? step : 1.0 / cells;
   return in_float((static_cast<double>(cell) + static_cast<double>(offset)) * from_cell_to_cell);
 }
 
-/// In cells of the image; `in_float` as far as it is infinite on its way.
-struct Size {
-  double width, height;
-  double width_in_float, height_in_float;
-};
-
-std::vector<Size> sizes_of_boxes(const Problem& p) {
+/// Width and height of each box in cells of the image, whose steps pass through `step`.
+template <typename Step>
+std::vector<std::array<double, 2>> sizes_of_boxes(const Problem& p, const Step& step) {
   const std::vector<float> sizes = p.numbers("sizes"), ratios = p.numbers("ratios");
-  std::vector<Size> boxes;
-  for (const float size : sizes) {
-    const double height = static_cast<double>(size), wide = height * p.integer("h");
-    boxes.push_back(
-        {wide / p.integer("w"), height, in_float(wide) / p.integer("w"), in_float(height)});
+  std::vector<std::array<double, 2>> boxes;
+  for (const double size : sizes) {
+    boxes.push_back({step(size * p.integer("h")) / p.integer("w"), step(size)});
   }
   for (std::size_t i = 1; i < ratios.size(); ++i) {
     const double root = std::sqrt(static_cast<double>(ratios[i]));
-    boxes.push_back({boxes[0].width * root, boxes[0].height / root,
-                     in_float(boxes[0].width_in_float * root),
-                     in_float(boxes[0].height_in_float / root)});
+    boxes.push_back({step(boxes[0][0] * root), step(boxes[0][1] / root)});
   }
   return boxes;
 }
@@ -53,27 +43,22 @@ Bounded corner(double centre, double half, bool clip, Dtype dtype) {
 Reference reference(const Problem& p, const Tensors&, const ReferenceOptions&) {
   const int h = p.integer("h"), w = p.integer("w");
   const std::vector<float> steps = p.numbers("steps"), offsets = p.numbers("offsets");
-  const std::vector<Size> boxes = sizes_of_boxes(p);
-  const auto of_cell = static_cast<std::int64_t>(4 * boxes.size());
+  const bool clip = p.integer("clip") == 1;
+  const auto boxes = sizes_of_boxes(p, [](double size) { return size; }),
+             in_floats = sizes_of_boxes(p, in_float);
+  const std::int64_t of_cell = 4 * boxes.size();
   Expected anchors = Expected::of_size(of_cell * h * w);
   anchors.other.assign(anchors.value.size(), kNan);
   parallel_for(std::int64_t{1} * h * w, [&](std::int64_t cell) {
-    const double y = centre_of(cell / w, h, steps[0], offsets[0]);
-    const double x = centre_of(cell % w, w, steps[1], offsets[1]);
-    std::int64_t at = cell * of_cell;
-    for (const Size& box : boxes) {
-      for (const int side : {-1, 1}) {
-        for (const auto& [centre, size, size_in_float] :
-             {std::tuple{x, box.width, box.width_in_float},
-              std::tuple{y, box.height, box.height_in_float}}) {
-          const bool clip = p.integer("clip") == 1;
-          const Bounded one = corner(centre, side * size / 2, clip, p.dtype());
-          anchors.set(at++, one);
-          if (std::isinf(size_in_float) && std::isfinite(one.value)) {
-            anchors.other[static_cast<std::size_t>(at - 1)] =
-                corner(centre, side * size_in_float, clip, p.dtype()).value;
-          }
-        }
+    const double centre[] = {centre_of(cell % w, w, steps[1], offsets[1]),
+                             centre_of(cell / w, h, steps[0], offsets[0])};
+    for (std::int64_t i = 0; i < of_cell; ++i) {
+      const std::int64_t at = cell * of_cell + i, box = i / 4, axis = i % 2;
+      const double side = i % 4 < 2 ? -1 : 1, infinite = in_floats[box][axis];
+      const Bounded one = corner(centre[axis], side * boxes[box][axis] / 2, clip, p.dtype());
+      anchors.set(at, one);
+      if (std::isinf(infinite) && std::isfinite(one.value)) {
+        anchors.other[at] = corner(centre[axis], side * infinite, clip, p.dtype()).value;
       }
     }
   });

@@ -21,7 +21,7 @@ Label best_class(const Problem& p, const HostTensor& cls_prob, std::int64_t b, s
     const double score = cls_prob.get((b * classes + c) * n + i);
     if (score > best.score) best = {static_cast<int>(c) - 1, score};
   }
-  if (best.score < static_cast<double>(p.number("threshold"))) best.id = -1;
+  if (best.score < p.number("threshold")) best.id = -1;
   return best;
 }
 
@@ -29,7 +29,7 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   const std::int64_t batch = p.integer("batch"), n = p.integer("n");
   const std::vector<float> v = p.numbers("variances");
   Expected out, count;
-  out.value.assign(static_cast<std::size_t>(batch * n * 6), -1);
+  out.value.assign(batch * n * 6, -1);
   out.bound.resize(out.value.size());
   count.exact = HostTensor(Dtype::i32, {batch});
   parallel_for(batch, [&](std::int64_t b) {
@@ -44,13 +44,13 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
                       true,
                       options.denormals});
       std::int64_t at = 6 * (b * n + place++);
-      out.set(at++, {static_cast<double>(label.id), 0});
+      out.set(at++, {double(label.id), 0});
       out.set(at++, {label.score, 0});
       for (const Bounded& corner : box) {
         out.set(at++, stored(p.integer("clip") == 1 ? clipped(corner) : corner, p.dtype()));
       }
     }
-    count.exact.set(b, static_cast<double>(place));
+    count.exact.set(b, place);
   });
   return {{"out", std::move(out)}, {"count", std::move(count)}};
 }
@@ -78,7 +78,7 @@ DataSet::Fill fill(const Valid& valid) {
     fill_boxes(random, inputs);
     HostTensor& cls = inputs.at("cls_prob");
     const int n = p.integer("n"), classes = p.integer("classes");
-    const double threshold = std::clamp(static_cast<double>(p.number("threshold")), -0.9, 1e4);
+    const double threshold = std::clamp<double>(p.number("threshold"), -0.9, 1e4);
     for (int i = 0; i < p.integer("batch") * n; ++i) {
       const double low = threshold - 0.05, high = threshold + 0.9 * random.uniform() + 0.001;
       const int own = valid(random, i / n, i % n) ? random.integer(1, classes - 1) : 0;
@@ -96,7 +96,7 @@ void special(const Problem& p, std::uint64_t seed, Tensors& inputs) {
   Random random(seed);
   fill_boxes(random, inputs);
   HostTensor &cls = inputs.at("cls_prob"), &loc = inputs.at("loc");
-  const double threshold = static_cast<double>(p.number("threshold"));
+  const double threshold = p.number("threshold");
   const double denormal = p.dtype() == Dtype::f16 ? 0x1p-24 : 0x1p-149;
   const double scores[] = {threshold, threshold, kNan, kInfinity,    -kInfinity,    0,
                            -0.0,      -1,        -2,   denormal,     2 * denormal,  0.5,

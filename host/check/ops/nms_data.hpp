@@ -13,7 +13,7 @@ inline box_sets::Rows rows(const Problem& p, Tensors& inputs) {
   const auto put = [&](int item, int row, const box_sets::Row& values) {
     HostTensor& data = inputs.at("data");
     const int e = p.integer("e"), coord = p.integer("coord_start"), id = p.integer("id_index");
-    const std::int64_t place = static_cast<std::int64_t>(item) * p.integer("n") + row;
+    const std::int64_t place = std::int64_t{item} * p.integer("n") + row;
     for (int i = 0; i < e; ++i) data.set(place * e + i, i);
     box_sets::put_box(data, place * e + coord, values.box);
     data.set(place * e + p.integer("score_index"), values.score);

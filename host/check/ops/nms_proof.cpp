@@ -13,7 +13,7 @@ void write_indices(const Suppression& s, const HostTensor& indices, std::int64_t
   for (const std::int64_t row : selected.kept) {
     box_indices.set_bits(place++, indices.bits(b * s.n + row));
   }
-  box_count.set(b, static_cast<double>(selected.kept.size()));
+  box_count.set(b, selected.kept.size());
 }
 
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
@@ -23,7 +23,7 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   HostTensor out(p.dtype(), with_indices ? Shape{1} : Shape{s.sets, s.n, s.e});
   HostTensor box_indices(Dtype::i32, {s.sets, s.n}), box_count(Dtype::i32, {s.sets, 1});
   parallel_for(s.sets, [&](std::int64_t b) {
-    const Selected& selected = sets[static_cast<std::size_t>(b)];
+    const Selected& selected = sets[b];
     if (with_indices) {
       write_indices(s, inputs.at("indices"), b, selected, box_indices, box_count);
     } else {

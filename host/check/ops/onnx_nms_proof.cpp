@@ -13,14 +13,14 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   for (std::int64_t i = 0; i < selected.size(); ++i) selected.set(i, -1);
   std::int64_t place = 0;
   for (std::int64_t set = 0; set < s.sets; ++set) {
-    for (const std::int64_t row : sets[static_cast<std::size_t>(set)].kept) {
-      selected.set(3 * place, static_cast<double>(set / p.integer("classes")));
-      selected.set(3 * place + 1, static_cast<double>(set % p.integer("classes")));
-      selected.set(3 * place + 2, static_cast<double>(row));
+    for (const std::int64_t row : sets[set].kept) {
+      selected.set(3 * place, set / p.integer("classes"));
+      selected.set(3 * place + 1, set % p.integer("classes"));
+      selected.set(3 * place + 2, row);
       ++place;
     }
   }
-  count.set(0, static_cast<double>(place));
+  count.set(0, place);
   return {{"selected", {selected}}, {"selected_count", {count}}};
 }
 

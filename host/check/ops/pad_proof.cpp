@@ -22,7 +22,7 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
   const std::string& mode = problem.choice("mode");
   const HostTensor& src = inputs.at("src");
   HostTensor value(problem.dtype(), {1});
-  value.set(0, static_cast<double>(problem.number("value")));
+  value.set(0, problem.number("value"));
   return copied(problem, [&](std::int64_t i) {
     std::int64_t from = 0, elements = 1;
     for (std::size_t axis = shape.size(); axis-- > 0; i /= padded[axis]) {

@@ -63,7 +63,7 @@ Bounded mean(const Pool2d& pool, const Window& window, const ReferenceOptions& o
   const bool exact = options.check == Check::exact && window.magnitudes < 0x1p24;
   if (exact && !pool.counts()) {
     const float rounded = static_cast<float>(window.sum) * pool.scale();
-    return {rounded_to(pool.dtype, static_cast<double>(rounded)), 0};
+    return {rounded_to(pool.dtype, rounded), 0};
   }
   const double sum = exact ? 0 : (window.elements - 1) * kFloat * window.magnitudes / n;
   // In f32 the last rounding is that to the output.

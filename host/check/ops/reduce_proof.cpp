@@ -90,7 +90,7 @@ Bounded total(const Context& context, const Terms& terms) {
   if (context.op == "l2") return root(context, value, error);
   if (error == 0) {
     const float rounded = static_cast<float>(terms.sum) * scale;
-    return {rounded_to(context.dtype, static_cast<double>(rounded)), 0};
+    return {rounded_to(context.dtype, rounded), 0};
   }
   // 1 / n, where n itself may round, and the product.
   const double roundings = !mean ? 0 : terms.n > 0x1p24 ? 3 : 2;
@@ -112,18 +112,17 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const TensorSpec spec = problem.tensors().back();
   const HostTensor& src = inputs.at("src");
   const Context context{problem.choice("op"), problem.dtype(), options.check, options.denormals};
-  std::vector<Terms> terms(static_cast<std::size_t>(count(spec.shape)));
+  std::vector<Terms> terms(count(spec.shape));
   for (std::int64_t i = 0; i < src.size(); ++i) {
     std::int64_t to = 0, rest = i, step = 1;
     for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
       if (spec.shape[axis] > 1) to += rest % shape[axis] * step;
       step *= spec.shape[axis];
     }
-    terms[static_cast<std::size_t>(to)].add(context.term(src.get(i)));
+    terms[to].add(context.term(src.get(i)));
   }
-  return by_rows(problem, count(spec.shape), [&](std::int64_t i, Expected& dst) {
-    dst.set(i, result(context, terms[static_cast<std::size_t>(i)]));
-  });
+  return by_rows(problem, count(spec.shape),
+                 [&](std::int64_t i, Expected& dst) { dst.set(i, result(context, terms[i])); });
 }
 
 // ---- data sets and cases ----

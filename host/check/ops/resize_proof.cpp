@@ -25,7 +25,7 @@ struct Place {
 Place place(const Resize& resize, const ResizeAxis& axis, int i) {
   const double extent = axis.extent, outputs = axis.outputs, length = axis.length();
   // The scale is over / under: the float, or a ratio of whole numbers.
-  const double over = axis.scale == 0 ? outputs : static_cast<double>(axis.scale);
+  const double over = axis.scale == 0 ? outputs : axis.scale;
   const double under = axis.scale == 0 ? extent : 1;
   if (resize.coord == "asymmetric") return {i * under, over};
   if (resize.coord == "align_corners") {
@@ -55,9 +55,7 @@ struct Parts {
 };
 
 std::vector<Parts> parts_of(const Resize& resize, const ResizeAxis& axis) {
-  const auto inside = [&](double at) {
-    return static_cast<std::int64_t>(std::clamp(at, 0.0, axis.extent - 1.0));
-  };
+  const auto inside = [&](double at) -> std::int64_t { return std::clamp(at, 0.0, axis.extent - 1.0); };
   std::vector<Parts> parts;
   for (int i = 0; i < axis.outputs; ++i) {
     const Place where = place(resize, axis, i);
@@ -109,15 +107,14 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const std::int64_t oh = resize.rows.outputs, ow = resize.columns.outputs;
   if (!resize.linear && !resize.residual) {
     return copied(problem, [&](std::int64_t i) {
-      const std::int64_t row = rows[static_cast<std::size_t>(i / ow % oh)].a;
-      const std::int64_t column = columns[static_cast<std::size_t>(i % ow)].a;
+      const std::int64_t row = rows[i / ow % oh].a;
+      const std::int64_t column = columns[i % ow].a;
       return x.bits((i / ow / oh * resize.rows.extent + row) * resize.columns.extent + column);
     });
   }
   return by_rows(problem, resize.maps(), [&](std::int64_t map, Expected& y) {
     for (std::int64_t i = map * oh * ow; i < (map + 1) * oh * ow; ++i) {
-      const Bounded sum = element(resize, x, map, rows[static_cast<std::size_t>(i / ow % oh)],
-                                  columns[static_cast<std::size_t>(i % ow)]);
+      const Bounded sum = element(resize, x, map, rows[i / ow % oh], columns[i % ow]);
       const double residual = resize.residual ? inputs.at("r").get(i) : 0;
       y.set(i, finished(resize, sum, resize.residual ? &residual : nullptr, options));
     }

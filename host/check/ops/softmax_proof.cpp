@@ -38,7 +38,7 @@ struct Operands {
         mask(rows.mask > 0 ? &inputs.at("mask") : nullptr),
         dtype(problem.dtype()),
         log(problem.integer("log") == 1),
-        scale(static_cast<double>(problem.number("scale"))),
+        scale(problem.number("scale")),
         exp_error(std::max(6.0, 2 * options.native_exp2_ulp)),
         exact_at_zero(options.native_exp2_ulp <= 0),
         crumb(clam::crumb(dtype, options.denormals, (1 + exp_error / 2) * 0x1p-149)) {}
@@ -56,7 +56,7 @@ Bounded element(const Operands& in, const SoftmaxSums& row, double x) {
   if (x == -kInfinity) return {in.log ? -kInfinity : 0, 0};
   const double d = row.m - x, u_out = unit_roundoff(in.dtype);
   const double own = in.x_rounds() ? std::fabs(x) + row.mean_size : 0;
-  const double terms = in.exp_error + static_cast<double>(in.rows.n);
+  const double terms = in.exp_error + in.rows.n;
   if (!in.log) {
     const double value = std::exp(-d) / row.sum;
     return {value, value * (kFloat * (2 * d + terms + own) + u_out) + in.crumb};
@@ -74,12 +74,10 @@ Reference reference(const Problem& problem, const Tensors& inputs,
   const std::int64_t n = in.rows.n, inner = in.rows.inner;
   return by_rows(problem, in.rows.outer * inner, [&](std::int64_t row, Expected& dst) {
     const std::int64_t first = row / inner * n * inner + row % inner;
-    std::vector<double> x(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = in.x(first + i * inner);
+    std::vector<double> x(n);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = in.x(first + i * inner);
     const SoftmaxSums sums(x);
-    for (std::int64_t i = 0; i < n; ++i) {
-      dst.set(first + i * inner, element(in, sums, x[static_cast<std::size_t>(i)]));
-    }
+    for (std::int64_t i = 0; i < n; ++i) dst.set(first + i * inner, element(in, sums, x[i]));
   });
 }
 
@@ -91,7 +89,7 @@ void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const X& 
           const Mask& mask) {
   constexpr double kMost = 16;  // so that a small scale does not take halves to their limit
   const SoftmaxRows rows(problem);
-  const double scale = static_cast<double>(problem.number("scale"));
+  const double scale = problem.number("scale");
   const double factor = scale == 0 ? 1 : std::clamp(1 / scale, -kMost, kMost);
   Random random(seed);
   fill_tensor(inputs.at("src"), random, [&](Random&, std::int64_t at) {
@@ -124,7 +122,7 @@ void spread(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
 void peaked(const Problem& problem, std::uint64_t seed, Tensors& inputs) {
   const SoftmaxRows rows(problem);
   const bool tiny = problem.dtype() == Dtype::f32 && problem.integer("log") == 0;
-  const double peak = std::log(std::max<double>(2, static_cast<double>(rows.n)));
+  const double peak = std::log(std::max<double>(2, rows.n));
   fill(
       problem, seed, inputs,
       [&](Random& random, std::int64_t row, std::int64_t i) {

@@ -26,7 +26,7 @@ std::vector<Bounded> softmax(const std::vector<double>& x, bool denormals) {
   const double crumb = denormals ? (1 + kUlps) * 0x1p-149 : 0x1p-126;
   const SoftmaxSums sums(x);
   if (sums.m == -kInfinity) return std::vector<Bounded>(x.size());
-  const double rest = kRest + std::ceil(static_cast<double>(x.size()) / kLanes);
+  const double rest = kRest + std::ceil(x.size() / kLanes);
   std::vector<Bounded> scores;
   for (const double value : x) {
     const double score = std::exp(value - sums.m) / sums.sum, d = score == 0 ? 0 : sums.m - value;
@@ -53,7 +53,7 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   const std::int64_t n = p.integer("n"), classes = p.integer("classes");
   const std::vector<float> v = p.numbers("variances");
   const std::array<double, 4> variances{v[0], v[1], v[2], v[3]};
-  const auto threshold = static_cast<double>(p.number("threshold"));
+  const double threshold = p.number("threshold");
   Expected data = Expected::of_size(p.integer("batch") * (classes - 1) * n * 6);
   data.other.assign(data.value.size(), kNan);
   data.together = 2;  // id and score of a row of six
@@ -65,10 +65,9 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
         decode_box({load4(inputs.at("anchors"), i % n), load4(inputs.at("box"), i), variances,
                     false, options.denormals});
     for (std::int64_t id = 0; id < classes - 1; ++id) {
-      const auto at = static_cast<std::size_t>(6 * ((i / n * (classes - 1) + id) * n + i % n));
-      put_label(data, at, static_cast<int>(id), scores[static_cast<std::size_t>(id) + 1], threshold,
-                p.dtype());
-      auto place = static_cast<std::int64_t>(at) + 2;
+      const std::size_t at = 6 * ((i / n * (classes - 1) + id) * n + i % n);
+      put_label(data, at, id, scores[id + 1], threshold, p.dtype());
+      std::int64_t place = at + 2;
       for (const Bounded& corner : box) data.set(place++, stored(corner, p.dtype()));
     }
   });
@@ -106,13 +105,12 @@ double detector(Random& random, std::int64_t anchor, std::int64_t c, std::int64_
 
 /// The scores of an anchor lie around a number of its own, up to 1000 from zero.
 double spread(Random& random, std::int64_t anchor, std::int64_t, std::int64_t) {
-  return (anchor % 2 == 0 ? 1 : -1) * static_cast<double>(500 + anchor * 31 % 500) +
-         random.normal();
+  return (anchor % 2 == 0 ? 1 : -1) * (500 + anchor * 31 % 500) + random.normal();
 }
 
 /// The softmax of every anchor's last class is the threshold, but for the rounding of scores.
 void threshold(const Problem& p, std::uint64_t seed, Tensors& inputs) {
-  const double wanted = static_cast<double>(p.number("threshold"));
+  const double wanted = p.number("threshold");
   const double odds = wanted > 0 && wanted < 1 ? wanted / (1 - wanted) : 1;
   double others = 0;
   const auto score = [&](Random& random, std::int64_t, std::int64_t c, std::int64_t classes) {

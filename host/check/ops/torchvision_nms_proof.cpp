@@ -12,8 +12,8 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
   HostTensor keep(Dtype::i32, {s.n}), count(Dtype::i32, {1});
   for (std::int64_t i = 0; i < s.n; ++i) keep.set(i, -1);
   std::int64_t place = 0;
-  for (const std::int64_t row : selected.kept) keep.set(place++, static_cast<double>(row));
-  count.set(0, static_cast<double>(place));
+  for (const std::int64_t row : selected.kept) keep.set(place++, row);
+  count.set(0, place);
   return {{"keep_rows", {keep}}, {"keep_count", {count}}};
 }
 

@@ -19,7 +19,7 @@ Reference reference(const Problem& problem, const Tensors& inputs, const Referen
   return copied(problem, [&](std::int64_t i) {
     std::int64_t from = 0;
     for (std::size_t axis = shape.size(); axis-- > 0; i /= to[axis]) {
-      from += i % to[axis] * steps[static_cast<std::size_t>(perm[axis])];
+      from += i % to[axis] * steps[perm[axis]];
     }
     return src.bits(from);
   });

@@ -69,8 +69,8 @@ double lost_sigmoid(double z) { return std::min(std::fabs(z), 104.0) * 0x1p-126;
 /// The activation of the same name; `steepest` 0: it is monotone.
 Function of_activation(const char* name, Act act, const Problem& problem, double steepest) {
   const UnaryRange& range = unary_range(problem);
-  act.alpha = static_cast<double>(number_or(problem, "alpha", range.alpha));
-  act.beta = static_cast<double>(number_or(problem, "beta", range.beta));
+  act.alpha = number_or(problem, "alpha", range.alpha);
+  act.beta = number_or(problem, "beta", range.beta);
   return {name,          [=](double z) { return activate(act, z); },
           nothing,       [=](double z) { return activation_error(act, z, 0); },
           steepest == 0, steepest};
@@ -78,7 +78,7 @@ Function of_activation(const char* name, Act act, const Problem& problem, double
 
 Function find_function(const Problem& problem) {
   const std::string& name = problem.choice("op");
-  const auto alpha = static_cast<double>(number_or(problem, "alpha", unary_range(problem).alpha));
+  const double alpha = number_or(problem, "alpha", unary_range(problem).alpha);
   const double steep = std::max(1.0, std::fabs(alpha));
   const Function functions[] = {
       {"exp", Plain(std::exp), units<6>, nothing, true, 0},
@@ -167,19 +167,15 @@ double other_value(const Operands& in, double x) {
 
 Reference reference(const Problem& problem, const Tensors& inputs,
                     const ReferenceOptions& options) {
-  const Operands in{find_function(problem),
-                    static_cast<double>(problem.number("scale")),
-                    static_cast<double>(problem.number("shift")),
-                    is_affine(problem),
-                    options.denormals,
-                    problem.dtype()};
+  const Operands in{find_function(problem), problem.number("scale"), problem.number("shift"),
+                    is_affine(problem),     options.denormals,       problem.dtype()};
   const HostTensor& src = inputs.at("src");
   Expected dst = Expected::of_size(src.size());
   if (!in.denormals || in.affine) dst.other.resize(dst.value.size());
   constexpr std::int64_t kSlice = 4096;  // a thread's share at a time
   const auto set = [&](std::int64_t i) {
     dst.set(i, element(in, src.get(i)));
-    if (!dst.other.empty()) dst.other[static_cast<std::size_t>(i)] = other_value(in, src.get(i));
+    if (!dst.other.empty()) dst.other[i] = other_value(in, src.get(i));
   };
   parallel_for(src.size(), set, kSlice);
   return {{"dst", std::move(dst)}};
@@ -190,8 +186,8 @@ Reference reference(const Problem& problem, const Tensors& inputs,
 /// Fills src so that scale * src + shift is z(random).
 template <typename Z>
 void fill(const Problem& problem, std::uint64_t seed, Tensors& inputs, const Z& z) {
-  const auto scale = static_cast<double>(problem.number("scale"));
-  const auto shift = static_cast<double>(problem.number("shift"));
+  const double scale = problem.number("scale");
+  const double shift = problem.number("shift");
   fill_all(seed, inputs, [&](Random& random, std::int64_t) {
     const double argument = z(random);
     return scale == 0 ? argument : (argument - shift) / scale;

@@ -60,9 +60,7 @@ std::vector<double> classes_of(const std::vector<double>& scores, double object,
   std::vector<double> classes{static_cast<double>(best)};
   const auto vanishes = [&](double score) { return !denormals && std::fabs(score) < kSmallest; };
   for (std::size_t c = 0; c < scores.size(); ++c) {
-    if (c != best && vanishes(scores[best]) && vanishes(scores[c])) {
-      classes.push_back(static_cast<double>(c));
-    }
+    if (c != best && vanishes(scores[best]) && vanishes(scores[c])) classes.push_back(c);
   }
   return classes;
 }
@@ -79,7 +77,7 @@ void set_box(Expected& data, std::int64_t at, const std::vector<double>& box, bo
 Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOptions& options) {
   const Boxes boxes(p);
   const HostTensor& src = inputs.at("src");
-  const std::int64_t count = p.integer("batch") * static_cast<std::int64_t>(p.integer("n"));
+  const std::int64_t count = std::int64_t{p.integer("batch")} * p.integer("n");
   const bool rows = is_rows(p), denormals = options.denormals || p.dtype() == Dtype::f16;
   Expected data = Expected::of_size(count * 6);
   data.also.resize(data.value.size());
@@ -93,13 +91,13 @@ Reference reference(const Problem& p, const Tensors& inputs, const ReferenceOpti
       data.set(box * 6, {-1, 0});
       data.set(box * 6 + 1, {0, 0});
     } else {
-      const double best = scores[static_cast<std::size_t>(classes.front())];
+      const double best = scores[classes.front()];
       const double lost = std::fabs(object) + (rows ? std::fabs(best) + 1 : 0);
       const double tiny = denormals ? (rows ? 0x1p-149 : 0) : kSmallest * lost;
       data.set(box * 6, {classes.front(), 0});
       data.set(box * 6 + 1, rounded(object * best, !rows, tiny, p.dtype()));
       classes.erase(classes.begin());
-      data.also[static_cast<std::size_t>(box * 6)] = std::move(classes);
+      data.also[box * 6] = std::move(classes);
     }
     set_box(data, box * 6 + 2, numbers, denormals, p.dtype());
   });

@@ -56,8 +56,7 @@ class Detector {
   }
 
   Row operator()(Random& random) const {
-    const auto& [x, y, w, h, id] =
-        objects_[static_cast<std::size_t>(random.bits() % objects_.size())];
+    const auto& [x, y, w, h, id] = objects_[random.bits() % objects_.size()];
     const auto noise = [&] { return 0.12 * random.normal(); };
     const double left = x + w * noise(), top = y + h * noise();
     const double width = w * (1 + noise()), height = h * (1 + noise());
@@ -160,7 +159,7 @@ inline void make_special(HostTensor& data, Random& random) {
   const std::vector<std::uint32_t> bits = special_bits(data.dtype());
   for (std::int64_t i = 0; i < data.size(); ++i) {
     if (random.integer(0, 11) != 0) continue;
-    data.set_bits(i, bits[static_cast<std::size_t>(random.bits() % bits.size())]);
+    data.set_bits(i, bits[random.bits() % bits.size()]);
   }
 }
 

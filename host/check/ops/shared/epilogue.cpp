@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "epilogue.hpp"
 
+#include "check/refusal.hpp"
 #include "clam/error.hpp"
 
 namespace clam {
@@ -65,18 +66,14 @@ void Epilogue::require_exact_operands(const Tensors& inputs, std::int64_t produc
     }
   }
   const int digits = acc == Acc::f16 ? 11 : 24;  // a chunk is short of 2^11, and its total is float
-  if (products > 1 << digits) {
-    throw BadArgument(fmt::format("{}: an exact check sums up to 2^{} products", op, digits));
-  }
+  if (products > 1 << digits) refuse("{}: an exact check sums up to 2^{} products", op, digits);
 }
 
 void Epilogue::make_exact(Expected& output, Check check, std::int64_t products,
                           const Shape& shape) const {
   if (check != Check::exact || !stays_exact(products)) return;
   output.exact = HostTensor(dtype, shape);
-  for (std::int64_t i = 0; i < output.exact.size(); ++i) {
-    output.exact.set(i, output.value[static_cast<std::size_t>(i)]);
-  }
+  for (std::int64_t i = 0; i < output.exact.size(); ++i) output.exact.set(i, output.value[i]);
   output.value.clear();
   output.bound.clear();
 }

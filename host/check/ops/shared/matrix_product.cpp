@@ -5,11 +5,11 @@ namespace clam {
 
 MatrixProduct::MatrixProduct(const Problem& problem, const char* factor, const HostTensor& a,
                              const HostTensor& b)
-    : m(static_cast<std::size_t>(problem.integer("m"))),
-      n(static_cast<std::size_t>(problem.integer("n"))),
-      k(static_cast<std::size_t>(problem.integer("k"))),
+    : m(problem.integer("m")),
+      n(problem.integer("n")),
+      k(problem.integer("k")),
       first_k(k),
-      epilogue(problem, static_cast<double>(problem.number(factor))),
+      epilogue(problem, problem.number(factor)),
       a(values(a)),
       b(values(b)) {}
 
@@ -44,12 +44,11 @@ std::vector<Summation> MatrixProduct::sums_of_row(std::size_t row, Check check) 
   if (epilogue.acc == Acc::f32 && check == Check::hard) {
     // Parts are counted in whole vectors: of two sources, the first is filled up with nothing.
     const std::size_t filled = k > first_k ? (first_k + 3) / 4 * 4 : first_k;
-    return sums_in_any_parts(n, static_cast<std::int64_t>(k - first_k + filled),
-                             [&](auto& sums, std::int64_t product) {
-                               const auto at = static_cast<std::size_t>(product);
-                               if (at < first_k) add_products(row, at, sums);
-                               if (at >= filled) add_products(row, at - filled + first_k, sums);
-                             });
+    return sums_in_any_parts(n, k - first_k + filled, [&](auto& sums, std::int64_t product) {
+      const std::size_t at = product;
+      if (at < first_k) add_products(row, at, sums);
+      if (at >= filled) add_products(row, at - filled + first_k, sums);
+    });
   }
   if (epilogue.acc == Acc::f32) return sums_of_row(row, check, Summation());
   return sums_of_row(row, check, HalfSummation(products_in_half(epilogue.acc)));
@@ -57,21 +56,20 @@ std::vector<Summation> MatrixProduct::sums_of_row(std::size_t row, Check check) 
 
 Expected MatrixProduct::expected(const Tensors& inputs, const ReferenceOptions& options,
                                  const Shape& shape) const {
-  const auto products = static_cast<std::int64_t>(k);
+  const std::int64_t products = k;
   if (options.check == Check::exact) epilogue.require_exact_operands(inputs, products);
   const std::vector<double> crumb = crumbs(options.denormals);
-  Expected c = Expected::of_size(static_cast<std::int64_t>(batch * m * n));
-  parallel_for(static_cast<std::int64_t>(batch * m), [&](std::int64_t i) {
-    const auto row = static_cast<std::size_t>(i);
+  Expected c = Expected::of_size(batch * m * n);
+  parallel_for(batch * m, [&](std::int64_t i) {
+    const std::size_t row = i;
     const std::vector<Summation> sums = sums_of_row(row, options.check);
     for (std::size_t j = 0; j < n; ++j) {
       const std::size_t at = row * n + j;
       const auto of = [at](const std::vector<double>& numbers) {
         return numbers.empty() ? nullptr : &numbers[at % numbers.size()];
       };
-      c.set(static_cast<std::int64_t>(at),
-            epilogue.finish(sums[j], of(addend), of(residual), options.check,
-                            crumb[(row / m * n + j) % crumb.size()]));
+      c.set(at, epilogue.finish(sums[j], of(addend), of(residual), options.check,
+                                crumb[(row / m * n + j) % crumb.size()]));
     }
   });
   epilogue.make_exact(c, options.check, products, shape);

@@ -20,7 +20,7 @@ class Random {
     return z ^ (z >> 31);
   }
   /// In [0, 1).
-  double uniform() { return std::ldexp(static_cast<double>(bits() >> 11), -53); }
+  double uniform() { return std::ldexp(bits() >> 11, -53); }
   /// In [low, high].
   int integer(int low, int high) {
     return low + static_cast<int>(bits() % static_cast<std::uint64_t>(high - low + 1));

@@ -26,8 +26,7 @@ inline double unit_roundoff(Dtype dtype) {
 
 /// The number of the dtype that is nearest to a value.
 inline double rounded_to(Dtype dtype, double value) {
-  return dtype == Dtype::f16 ? round_to_half(value)
-                             : static_cast<double>(static_cast<float>(value));
+  return dtype == Dtype::f16 ? round_to_half(value) : static_cast<float>(value);
 }
 
 /// The least error allowed: half the smallest half; for f32 what is lost where a device keeps
@@ -160,7 +159,7 @@ class HalfSummation {
     HalfSummation whole = *this;
     if (terms_ > 0) whole.end_chunk();
     Summation total = whole.chunks_;
-    total.allow(static_cast<double>(whole.chunk_count_) * magnitudes_);
+    total.allow(whole.chunk_count_ * magnitudes_);
     total.inherit(whole.error(check));
     return total;
   }
@@ -179,7 +178,7 @@ class HalfSummation {
   /// result is denormal, its rounding may cost 2^-25 instead.
   double error(Check check) const {
     const double u = unit_roundoff(Dtype::f16);
-    const auto products = static_cast<double>(products_);
+    const double products = products_;
     if (may_overflow()) return std::numeric_limits<double>::infinity();
     const double rounding =
         check == Check::zero_mean ? 6 * u * std::sqrt(variance_) : longest() * u * magnitudes_;
@@ -192,7 +191,7 @@ class HalfSummation {
     return std::isfinite(magnitudes_) &&
            partial * (1 + longest() * unit_roundoff(Dtype::f16)) >= 65520;
   }
-  double longest() const { return static_cast<double>(std::min<std::int64_t>(chunk_, products_)); }
+  double longest() const { return std::min<std::int64_t>(chunk_, products_); }
 
   int chunk_, terms_ = 0;                ///< terms_ of the chunk that is not full yet
   double own_ = 0, squares_ = 0;         ///< its sum, and the sum of squared terms

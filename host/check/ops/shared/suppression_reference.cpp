@@ -62,8 +62,7 @@ std::vector<Candidate> candidates(const Suppression& s, const Tensors& inputs, s
                                   const DeviceFloat& a) {
   const HostTensor& scores = inputs.at(s.scores);
   const HostTensor& boxes = inputs.at(s.boxes);
-  const std::int64_t counted =
-      s.count.empty() ? s.n : static_cast<std::int64_t>(inputs.at(s.count).get(set));
+  const std::int64_t counted = s.count.empty() ? s.n : inputs.at(s.count).get(set);
   std::vector<Candidate> all;
   for (std::int64_t row = 0; row < std::clamp<std::int64_t>(counted, 0, s.n); ++row) {
     const std::int64_t score_row = (set * s.n + row) * s.score_step;
@@ -78,13 +77,13 @@ std::vector<Candidate> candidates(const Suppression& s, const Tensors& inputs, s
       continue;
     }
     c.id = s.id_index < 0 ? 0 : of_box(s.id_index);
-    for (int i = 0; i < 4; ++i) c.box[static_cast<std::size_t>(i)] = of_box(s.coord_start + i);
+    for (int i = 0; i < 4; ++i) c.box[i] = of_box(s.coord_start + i);
     set_box(s, a, c);
     all.push_back(c);
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
-  if (all.size() > static_cast<std::size_t>(s.top())) all.resize(static_cast<std::size_t>(s.top()));
+  if (all.size() > static_cast<std::size_t>(s.top())) all.resize(s.top());
   return all;
 }
 
@@ -93,23 +92,21 @@ std::vector<Candidate> candidates(const Suppression& s, const Tensors& inputs, s
 std::vector<char> walk(const Suppression& s, const std::vector<Candidate>& all,
                        const Rules& rules) {
   constexpr std::int64_t kBlock = 1024;
-  const auto size = static_cast<std::int64_t>(all.size());
+  const std::int64_t size = all.size();
   std::vector<char> keep(all.size(), 1);
   std::vector<const Candidate*> kept;
   for (std::int64_t begin = 0; begin < size; begin += kBlock) {
     const std::size_t before = kept.size();
     const auto killed = [&](const Candidate& c, std::size_t from) {
-      return std::any_of(kept.begin() + static_cast<std::ptrdiff_t>(from), kept.end(),
+      return std::any_of(kept.begin() + from, kept.end(),
                          [&](const Candidate* k) { return rules.kills(*k, c); });
     };
     const std::int64_t end = std::min(begin + kBlock, size);
     if (before > 0) {
-      parallel_for(end - begin, [&](std::int64_t i) {
-        keep[static_cast<std::size_t>(begin + i)] =
-            !killed(all[static_cast<std::size_t>(begin + i)], 0);
-      });
+      parallel_for(end - begin,
+                   [&](std::int64_t i) { keep[begin + i] = !killed(all[begin + i], 0); });
     }
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (std::int64_t i = begin; i < end; ++i) {
       const bool full = kept.size() >= static_cast<std::size_t>(s.limit);
       keep[i] = keep[i] && !full && !killed(all[i], before);
       if (keep[i]) kept.push_back(&all[i]);
@@ -128,10 +125,10 @@ std::vector<Selected> select(const Suppression& s, const Tensors& inputs,
                              const ReferenceOptions& options) {
   const DeviceFloat a{options.denormals};
   const Rules rules{a, s.id_index < 0, s.gt, s.iou_threshold};
-  std::vector<Selected> sets(static_cast<std::size_t>(s.sets));
+  std::vector<Selected> sets(s.sets);
   parallel_for(s.sets, [&](std::int64_t set) {
     const std::vector<Candidate> all = candidates(s, inputs, set, a);
-    Selected& selected = sets[static_cast<std::size_t>(set)];
+    Selected& selected = sets[set];
     selected.keep = walk(s, all, rules);
     for (std::size_t i = 0; i < all.size(); ++i) {
       selected.rows.push_back(all[i].row);
