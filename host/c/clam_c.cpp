@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // clam_c.cpp - clam.h on the C++ library: handles, and exceptions that become a status.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -16,6 +14,7 @@
 #include "runtime/contracts.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/overlap.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 /// Changes no more once it is made, so threads share it.
@@ -98,8 +97,7 @@ clam_status guarded(clam_error* error, Work work) noexcept {
 }
 
 void require(const void* given, const char* what) {
-  if (!given)
-    throw BadArgument(fmt::format("{} is NULL, which this function cannot do without", what));
+  throw_if(!given, "{} is NULL, which this function cannot do without", what);
 }
 
 /// The caller's options: what its version does not have is zero. `least`: a smaller struct has no
@@ -108,10 +106,8 @@ template <typename Options>
 Options known(const Options* given, std::size_t least) {
   Options options{};
   if (!given) return options;
-  if (given->size < least || given->size % alignof(Options) != 0) {
-    throw BadArgument(
-        "the options have no size: set their field `size` to the sizeof of the struct");
-  }
+  throw_if(given->size < least || given->size % alignof(Options) != 0,
+           "the options have no size: set their field `size` to the sizeof of the struct");
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const std::size_t size = std::min(given->size, sizeof options);
   if (std::any_of(bytes + size, bytes + given->size, [](auto byte) { return byte != 0; })) {
@@ -127,9 +123,8 @@ std::string text_or_empty(const char* text) { return text ? text : ""; }
 std::string folder_of(const char* option, const char* path) {
   const std::string folder = text_or_empty(path);
   std::error_code none;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
-    throw BadArgument(fmt::format("{} {} is no folder", option, in_quotes(folder)));
-  }
+  throw_if(!folder.empty() && !std::filesystem::is_directory(folder, none), "{} {} is no folder",
+           option, in_quotes(folder));
   return folder;
 }
 
@@ -166,11 +161,9 @@ std::unique_ptr<clam_plan> handle_of(const Problem& problem, PlanOptions options
 RuntimeOptions options_of(const clam_runtime_options* given) {
   constexpr int kMostInFlight = 1 << 16;
   const clam_runtime_options wanted = known(given, offsetof(clam_runtime_options, tuned_dir));
-  if (wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < -1 ||
-      wanted.max_in_flight > kMostInFlight) {
-    throw BadArgument(fmt::format("an option is negative, or over {} launches are to be in flight",
-                                  kMostInFlight));
-  }
+  throw_if(wanted.cache_limit < 0 || wanted.max_in_flight < 0 || wanted.launches_a_flush < -1 ||
+               wanted.max_in_flight > kMostInFlight,
+           "an option is negative, or over {} launches are to be in flight", kMostInFlight);
   RuntimeOptions options;
   options.files = KernelFiles(folder_of("kernel_dir", wanted.kernel_dir));
   options.tuned = tuned_of(wanted.tuned_dir, options.files);
@@ -209,12 +202,10 @@ std::vector<cl::Event> events_of(Runtime& runtime, std::uint32_t count, const cl
   for (std::uint32_t i = 0; i < count; ++i) {
     require(wait[i], "an event of `wait`");
     const cl::Event& event = events.emplace_back(wait[i], true);
-    if (event.getInfo<CL_EVENT_CONTEXT>()() != runtime.context()()) {
-      throw BadArgument("an event of `wait` is of another context than the runtime's queue");
-    }
-    if (event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() < 0) {
-      throw BadArgument("an event of `wait` has failed: nothing was launched");
-    }
+    throw_if(event.getInfo<CL_EVENT_CONTEXT>()() != runtime.context()(),
+             "an event of `wait` is of another context than the runtime's queue");
+    throw_if(event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() < 0,
+             "an event of `wait` has failed: nothing was launched");
   }
   return events;
 }
@@ -289,10 +280,8 @@ clam_status clam_plan_tensor(const clam_plan* plan, int32_t index, clam_tensor* 
     require(tensor, "tensor");
     const auto at = static_cast<std::size_t>(index);
     const std::vector<TensorSpec>& all = plan->plan.tensors;
-    if (index < 0 || at >= all.size()) {
-      throw BadArgument(fmt::format("{}: there is no tensor {}, it has {}", plan->plan.problem,
-                                    index, all.size()));
-    }
+    throw_if(index < 0 || at >= all.size(), "{}: there is no tensor {}, it has {}",
+             plan->plan.problem, index, all.size());
     const TensorSpec& spec = all[at];
     const std::size_t size = tensor->size;
     const clam_tensor whole{size,
@@ -357,9 +346,7 @@ clam_status clam_bind(clam_executable* executable, const char* tensor, cl_mem bu
     require(tensor, "tensor");
     const std::lock_guard lock(executable->shared->mutex);
     const Plan& plan = executable->plan();
-    if (!plan.tensor(tensor)) {
-      throw BadArgument(fmt::format("{}: it has no tensor {}", plan.problem, in_quotes(tensor)));
-    }
+    throw_if(!plan.tensor(tensor), "{}: it has no tensor {}", plan.problem, in_quotes(tensor));
     cl::Buffer named = buffer_of(executable->shared->runtime, tensor, buffer);
     executable->bound.reset();
     executable->bindings[tensor] = std::move(named);
@@ -390,10 +377,8 @@ clam_status clam_enqueue(clam_executable* executable, uint32_t wait_count, const
     if (wait_count > 0) require(wait, "wait");
     const std::lock_guard lock(executable->shared->mutex);
     Runtime& runtime = executable->shared->runtime;
-    if (!executable->is_packed) {
-      throw BadArgument(fmt::format("{}: its constant inputs are not packed: call clam_pack first",
-                                    executable->plan().problem));
-    }
+    throw_if(!executable->is_packed, "{}: its constant inputs are not packed: call clam_pack first",
+             executable->plan().problem);
     const std::vector<cl::Event> before = events_of(runtime, wait_count, wait);
     if (!executable->bound) {
       executable->bound = runtime.bind(executable->executable, executable->bindings);

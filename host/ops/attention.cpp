@@ -60,9 +60,8 @@ void check_attention(const Problem& problem, Schema::Values& values) {
   const int heads = problem.integer("heads"), kv_heads = problem.integer("kv_heads");
   check_acc(problem);
   check_finite(problem, {"scale"});
-  if (kv_heads > 0 && heads % kv_heads != 0) {
-    bad_field(problem, "kv_heads", fmt::format("needs a divisor of heads={}", heads));
-  }
+  bad_field_if(kv_heads > 0 && heads % kv_heads != 0, problem, "kv_heads",
+               "needs a divisor of heads={}", heads);
   if (kv_heads == heads) values["kv_heads"] = "0";
   if (problem.integer("batch") == 1) values["swap"] = "0";
   if (problem.integer("dv") == problem.integer("d")) values["dv"] = "0";
@@ -321,8 +320,7 @@ std::array<Operand, 3> operands(const Problem& problem, int lanes) {
 void add_padding(const Operand& operand, const Problem& problem, const Cut& cut, Plan& plan) {
   if (!operand.padded()) return;
   const Heads &raw = operand.raw, &read = operand.read;
-  plan.buffers.push_back(
-      {operand.source, BufferSpec::Role::scratch, operand.bytes(problem.dtype())});
+  plan.buffers.push_back(scratch(operand.source, operand.bytes(problem.dtype())));
   plan.launches.push_back(
       group_launch("attention_pad.cl", "attention_pad", group_options(problem, cut), cut.group(),
                    read.ld / kVector, read.rows, raw.batch * raw.heads,
@@ -336,8 +334,8 @@ Reason refuses_plain(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = attention_not_offered(problem)) return reason;
   constexpr int kFewest = 4;
   const int items = most_items({problem, device, {}});
-  if (items >= kFewest) return {};
-  return fmt::format("a group has at least {} items, and at most {} here", kFewest, items);
+  return reason_if(items < kFewest, "a group has at least {} items, and at most {} here", kFewest,
+                   items);
 }
 
 Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
@@ -350,9 +348,9 @@ Reason refuses_online(const Problem& problem, const DeviceInfo& device) {
       return reason;
     }
   }
-  if (local_bytes(cut) <= device.local_mem_bytes) return {};
-  return fmt::format("a group needs {} bytes of local memory, of {}", local_bytes(cut),
-                     device.local_mem_bytes);
+  return reason_if(local_bytes(cut) > device.local_mem_bytes,
+                   "a group needs {} bytes of local memory, of {}", local_bytes(cut),
+                   device.local_mem_bytes);
 }
 
 void plan_online(const Request& request, Plan& plan) {
@@ -394,8 +392,8 @@ Launch plain(const Request& request) {
 }  // namespace
 
 Reason attention_not_offered(const Problem& problem) {
-  if (accumulator(problem) != Acc::f16) return {};
-  return "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk";
+  return reason_if(accumulator(problem) == Acc::f16,
+                   "scores and outputs are summed in float or in chunks: use acc=f32 or acc=chunk");
 }
 
 Op attention_op() {
@@ -405,8 +403,7 @@ Op attention_op() {
           planned(plan_online), nullptr, tilings(cuts_of)},
          {"attention_plain", "any stride, offset and extent, no scratch", refuses_plain,
           planned(plain)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.least_flops = least_flops;
   op.takes_native_exp2 = [](const Problem&) { return true; };
   op.sums_products = true;

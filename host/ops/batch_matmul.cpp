@@ -56,9 +56,7 @@ void check_strides(const Problem& problem, Schema::Values& values, const std::st
 
 void check_items(const Problem& problem, Schema::Values& values, const std::string& field) {
   const int items = problem.integer(field), batch = problem.integer("batch");
-  if (items > 1 && items != batch) {
-    bad_field(problem, field, fmt::format("needs 1 or the batch, {}", batch));
-  }
+  bad_field_if(items > 1 && items != batch, problem, field, "needs 1 or the batch, {}", batch);
   if (items == batch) values[field] = "0";
 }
 
@@ -68,12 +66,10 @@ void check_distinct(const Problem& problem, const Stack& c) {
   const bool in_turn = c.stride >= last;
   if (c.items == 1 || in_turn) return;
   const bool side_by_side = c.stride >= c.columns && c.ld >= (c.items - 1) * c.stride + c.columns;
-  if (side_by_side) return;
-  bad_field(
-      problem, "stridec",
-      fmt::format("lets batch items of c overlap: it needs {} or more, or, side by side, {} "
-                  "or more and ldc of {} or more",
-                  last, c.columns, (c.items - 1) * std::max(c.stride, c.columns) + c.columns));
+  bad_field_if(!side_by_side, problem, "stridec",
+               "lets batch items of c overlap: it needs {} or more, or, side by side, {} "
+               "or more and ldc of {} or more",
+               last, c.columns, (c.items - 1) * std::max(c.stride, c.columns) + c.columns);
 }
 
 void check_batch_matmul(const Problem& problem, Schema::Values& values) {
@@ -280,7 +276,7 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
                  Plan& plan) {
   if (!operand.padded()) return;
   const Stack &raw = operand.raw, &read = operand.read;
-  plan.buffers.push_back({operand.source, BufferSpec::Role::scratch, operand.bytes(dtype)});
+  plan.buffers.push_back(scratch(operand.source, operand.bytes(dtype)));
   plan.launches.push_back(launch("batch_matmul_pad", options, group, read.ld / 4, read.rows,
                                  raw.items,
                                  arg_list(operand.name, operand.source, raw.rows, raw.columns,
@@ -292,9 +288,9 @@ void add_padding(const Operand& operand, Dtype dtype, const std::string& options
 /// Copies cost a launch each: a problem that is over before they have started does not wait.
 Reason not_worth_padding(const BatchMatmul& product) {
   constexpr double kRepays = 1 << 16;
-  if (product.multiply_adds() >= kRepays) return {};
-  return fmt::format("{} products take less time than the launch that aligns a or b",
-                     product.multiply_adds());
+  return reason_if(product.multiply_adds() < kRepays,
+                   "{} products take less time than the launch that aligns a or b",
+                   product.multiply_adds());
 }
 
 Reason cannot_pad(const Operand& operand, Dtype dtype, const DeviceInfo& device) {
@@ -380,8 +376,7 @@ Op batch_matmul_op() {
        tiles("batch_matmul_tn", "a[k,m] and b[k,n]", refuses_tiles<true, false>),
        tiles("batch_matmul_tt", "a[k,m] and b[n,k]", refuses_tiles<true, true>),
        {"batch_matmul_plain", "any stride, offset and extent", refuses_acc, planned(plain)}},
-      flops,
-      tensor_bytes};
+      flops};
   op.takes_native_exp2 = takes_exp;
   op.sums_products = true;
   return op;

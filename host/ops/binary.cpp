@@ -38,10 +38,8 @@ void check_shapes(const Problem& problem, Schema::Values& values) {
   if (b.size() > kMostExtents) bad_field(problem, "shape_b", "needs up to 4 extents");
   for (std::size_t i = 0; i < kMostExtents; ++i) {
     const std::int64_t of_a = extent_from_end(a, i), of_b = extent_from_end(b, i);
-    if (of_a != of_b && of_a != 1 && of_b != 1) {
-      bad_field(problem, "shape_b",
-                fmt::format("needs extents that are 1 or those of shape={}", to_string(a)));
-    }
+    bad_field_if(of_a != of_b && of_a != 1 && of_b != 1, problem, "shape_b",
+                 "needs extents that are 1 or those of shape={}", to_string(a));
   }
   count(a);
   count(b);
@@ -92,8 +90,8 @@ Reason refuses_vector(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_small_groups(problem, device)) return reason;
   const BinaryAxes axes(problem);
   const std::int64_t n = axes.merged[0].extent;
-  if (axes.rank == 1 || n % kVector == 0) return {};
-  return fmt::format("rows of {} elements do not all start on a vector of {}", n, kVector);
+  return reason_if(axes.rank != 1 && n % kVector != 0,
+                   "rows of {} elements do not all start on a vector of {}", n, kVector);
 }
 
 double flops(const Problem& problem) {
@@ -149,8 +147,7 @@ Op binary_op() {
       {{"binary_vector", "rows of whole vectors, or one row: four elements an item", refuses_vector,
         planned(items<kVector>)},
        {"binary_plain", "any rows: an element an item", refuses_small_groups, planned(items<1>)}},
-      flops,
-      tensor_bytes};
+      flops};
 }
 
 }  // namespace clam

@@ -11,9 +11,8 @@ namespace {
 void check_box_nms(const Problem& p, Schema::Values&) {
   check_row(p);
   if (p.integer("topk") == 0) bad_field(p, "topk", "needs 1 or more, or -1 for all rows");
-  if (p.integer("background_id") != -1 && p.integer("id_index") < 0) {
-    bad_field(p, "background_id", "needs an id_index, the element that holds the class");
-  }
+  bad_field_if(p.integer("background_id") != -1 && p.integer("id_index") < 0, p, "background_id",
+               "needs an id_index, the element that holds the class");
 }
 
 std::vector<Field> box_nms_fields() {

@@ -62,13 +62,11 @@ std::vector<TensorSpec> tensors(const Problem& problem) {
 
 Reason refuses_two(const Problem& problem, const DeviceInfo&) {
   const std::size_t inputs = shapes_of(problem).size();
-  if (inputs == 2) return {};
-  return fmt::format("there are {} inputs", inputs);
+  return reason_if(inputs != 2, "there are {} inputs", inputs);
 }
 
 Reason refuses_more(const Problem& problem, const DeviceInfo&) {
-  if (shapes_of(problem).size() > 2) return {};
-  return "there are two inputs";
+  return reason_if(shapes_of(problem).size() <= 2, "there are two inputs");
 }
 
 Launch rows(const Request& request) {
@@ -102,9 +100,7 @@ Op concat_op() {
   return {{"concat", "dst = a, b, c and d, one behind the other along an axis", fields(), check,
            tensors},
           {{"concat_rows", "two inputs: in units of up to 16 bytes", refuses_two, planned(rows)},
-           {"concat_four", "three or four: the same", refuses_more, planned(rows)}},
-          no_flops,
-          tensor_bytes};
+           {"concat_four", "three or four: the same", refuses_more, planned(rows)}}};
 }
 
 }  // namespace clam

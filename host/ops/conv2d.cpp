@@ -12,10 +12,9 @@ using namespace conv2d_plan;
 /// The filter lies within the padded input at least once.
 void check_extent(const Problem& problem, const std::string& field, int taps, std::int64_t reach,
                   std::int64_t padded, const char* what) {
-  if (reach <= padded) return;
-  bad_field(problem, field,
-            fmt::format("makes a filter of {} taps reach over {} {}, but the padded input has {}",
-                        taps, reach, what, padded));
+  bad_field_if(reach > padded, problem, field,
+               "makes a filter of {} taps reach over {} {}, but the padded input has {}", taps,
+               reach, what, padded);
 }
 
 void check_conv2d(const Problem& problem, Schema::Values& values) {
@@ -137,8 +136,7 @@ Op conv2d_op() {
   Op op{{"conv2d", "y[n,k,oy,ox] = act(sum_c,r,s w[k,c,r,s] * x[n,c,iy,ix] + b[k]) + r[n,k,oy,ox]",
          with_activation(conv2d_fields()), check_conv2d, conv2d_tensors},
         variants(),
-        flops,
-        tensor_bytes};
+        flops};
   op.least_flops = least_flops;
   op.least_bytes = least_bytes;
   op.takes_native_exp2 = takes_exp;

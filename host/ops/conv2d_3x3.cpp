@@ -72,8 +72,8 @@ Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
       device.max_work_items[2] < cut.parts) {
     return fmt::format("a group has no {} work-items", cut.parts);
   }
-  if (!parts_need_fixed_map(chunk) || !fixed_map(conv, true).empty()) return {};
-  return "parts would spill beside a map that is no constant";
+  return reason_if(parts_need_fixed_map(chunk) && fixed_map(conv, true).empty(),
+                   "parts would spill beside a map that is no constant");
 }
 
 /// A row of costs.json has the instructions of a channel, and those around the sum.

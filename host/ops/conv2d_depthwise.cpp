@@ -94,8 +94,8 @@ Reason spills(const Conv2d& conv, const Tile& tile) {
   const int weights = conv.s * std::min(conv.r, (tile.rows - 1) * conv.stride_h + 1);
   const int edges = tile.across > 1 ? conv.pad_l + std::max(run - tile.right, 0) : 0;
   const int held = tile.rows * tile.columns + run + weights + 2 * ceil_div(edges, tile.vector);
-  if (tile.rows * tile.columns <= 4 || held <= kFree) return {};
-  return fmt::format("it holds {} numbers, over the {} of free registers", held, kFree);
+  return reason_if(tile.rows * tile.columns > 4 && held > kFree,
+                   "it holds {} numbers, over the {} of free registers", held, kFree);
 }
 
 std::vector<Tile> tiles_of(const Request& request) {
@@ -159,8 +159,8 @@ void plan_depthwise_nchw(const Request& request, Plan& plan) {
                      fmt::format(" -DCONV2D_R={} -DCONV2D_S={}", conv.r, conv.s);
   if (half) text += " -DCONV2D_CHUNK=1";
   const int packed = packed_of(conv);
-  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed,
-                          std::int64_t{conv.k} * packed * size_of(half ? Dtype::f16 : Dtype::f32)});
+  plan.buffers.push_back(
+      packed_w(std::int64_t{conv.k} * packed * size_of(half ? Dtype::f16 : Dtype::f32)));
   plan.pack.push_back(group_launch("conv2d_depthwise.cl", "conv2d_depthwise_pack", text, group,
                                    packed, conv.k, 1, arg_list("w", "w_packed", conv.k)));
   text.clear();

@@ -41,8 +41,7 @@ void plan_depthwise(const Request& request, Plan& plan) {
   const std::string text = options(
       request, group,
       fmt::format(" -DCONV2D_STRIDE={} -DCONV2D_RUN={}{}{}", conv.stride_h, run, chunk, pixel));
-  plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, std::int64_t{9} * conv.c * size_of(conv.dtype)});
+  plan.buffers.push_back(packed_w(std::int64_t{9} * conv.c * size_of(conv.dtype)));
   plan.pack.push_back(launch("conv2d_nhwc_transpose", text, group, conv.c, 9, 1,
                              arg_list("w", "w_packed", conv.c)));
   plan.launches.push_back(

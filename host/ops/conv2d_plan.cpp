@@ -5,15 +5,14 @@ namespace clam::conv2d_plan {
 
 Reason cannot_read(const Problem& problem, const char* layout) {
   if (Reason reason = acc_not_offered(problem)) return reason;
-  if (problem.choice("layout") == layout) return {};
-  return fmt::format("this variant reads layout={}", layout);
+  return reason_if(problem.choice("layout") != layout, "this variant reads layout={}", layout);
 }
 
 /// Where half sums would gain nothing, float ones keep the promise of acc=chunk; not of acc=f16.
 Reason cannot_sum(const Problem& problem, const char* layout) {
   if (Reason reason = cannot_read(problem, layout)) return reason;
-  if (accumulator(problem) != Acc::f16) return {};
-  return "this variant has no sums in half: use acc=chunk, which is as fast here";
+  return reason_if(accumulator(problem) == Acc::f16,
+                   "this variant has no sums in half: use acc=chunk, which is as fast here");
 }
 
 Reason not_3x3(const Conv2d& conv, int most_stride) {
@@ -72,9 +71,8 @@ Reason not_pointwise(const Conv2d& conv) {
 
 void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {
   const auto taps = static_cast<int>(conv.products());
-  plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed,
-       std::int64_t{round_up(rows, group.y)} * kConvTile * conv.products() * size_of(conv.dtype)});
+  plan.buffers.push_back(packed_w(std::int64_t{round_up(rows, group.y)} * kConvTile *
+                                  conv.products() * size_of(conv.dtype)));
   // No more options than it looks at: plans of other kernels share its program.
   plan.pack.push_back(group_launch("conv2d.cl", "conv2d_pack", group_options(conv.dtype, group),
                                    group, taps, rows, 1,

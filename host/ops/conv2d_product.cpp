@@ -415,8 +415,7 @@ Launch moving_launch(const Request& request, const Choice& choice) {
 void add_packed_weights(const Product& product, const ProductCut& cut, Plan& plan) {
   const int taps = product.planes * product.taps;
   const int lx = std::max(cut.lx * kTile / cut.channels, 1), ly = cut.fours();
-  plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(product, cut.fours())});
+  plan.buffers.push_back(packed_w(packed_bytes(product, cut.fours())));
   plan.pack.push_back(
       group_launch("conv2d_product.cl", "conv2d_product_pack",
                    group_options(product.kind.dtype, {lx, ly}) + sums_option(product.kind.acc),
@@ -432,8 +431,7 @@ void plan_product(const Request& request, Plan& plan) {
   add_packed_weights(product, choice.cut, plan);
   const bool moves = choice.form != Form::x;
   if (moves) {
-    plan.buffers.push_back(
-        {"planes", BufferSpec::Role::scratch, product.elements() * size_of(product.kind.dtype)});
+    plan.buffers.push_back(scratch("planes", product.elements() * size_of(product.kind.dtype)));
     plan.launches.push_back(moving_launch(request, choice));
   }
   plan.launches.push_back(product_launch(request, product, choice.cut, moves ? "planes" : "x"));

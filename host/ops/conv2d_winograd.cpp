@@ -89,8 +89,8 @@ void plan_winograd(const Request& request, Plan& plan) {
   const Tiles tiles(conv);
   const WinogradCut cut = choose(winograd_cuts(request), request);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
-  plan.buffers.push_back({"w_packed", BufferSpec::Role::packed, 4 * packed_floats(conv, cut.ly)});
-  plan.buffers.push_back({"v", BufferSpec::Role::scratch, tiles.bytes(conv)});
+  plan.buffers.push_back(packed_w(4 * packed_floats(conv, cut.ly)));
+  plan.buffers.push_back(scratch("v", tiles.bytes(conv)));
   plan.pack.push_back(group_launch("conv2d_winograd.cl", "conv2d_winograd_pack",
                                    group_options(conv.dtype, {cut.lx, cut.ly}), {cut.lx, cut.ly},
                                    conv.cg(), rows * kConvTile, conv.groups,

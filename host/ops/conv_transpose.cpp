@@ -17,19 +17,17 @@ namespace {
 /// Kernels count rows and columns in int, those that are cut off included.
 void check_axis(const Problem& problem, const std::string& axis, std::int64_t whole, int before,
                 int after, const char* what) {
-  if (whole > std::numeric_limits<int>::max()) {
-    bad_field(problem, axis, fmt::format("makes y of {} {}, over 2147483647", whole, what));
-  }
-  if (whole - before - after >= 1) return;
-  bad_field(problem, axis,
-            fmt::format("makes y of {} {}, and pads cut off {}", whole, what, before + after));
+  bad_field_if(whole > std::numeric_limits<int>::max(), problem, axis,
+               "makes y of {} {}, over 2147483647", whole, what);
+  bad_field_if(whole - before - after < 1, problem, axis, "makes y of {} {}, and pads cut off {}",
+               whole, what, before + after);
 }
 
 void check_out_pad(const Problem& problem, const char* side, int out_pad, int stride,
                    int dilation) {
-  if (out_pad < std::max(stride, dilation)) return;
-  bad_field(problem, problem.integer(side) < 0 ? "out_pad" : side,
-            fmt::format("needs less than the stride {} or the dilation {}", stride, dilation));
+  bad_field_if(out_pad >= std::max(stride, dilation), problem,
+               problem.integer(side) < 0 ? "out_pad" : side,
+               "needs less than the stride {} or the dilation {}", stride, dilation);
 }
 
 void check(const Problem& problem, Schema::Values& values) {
@@ -156,7 +154,7 @@ void plan_phases(const Request& request, Plan& plan) {
       group.x, group.y, channels, conv.s, conv.stride_w, conv.pad_l);
   const bool loose = is_loose(conv), whole = conv.ow() % kVector == 0;
   const auto taps = static_cast<int>(conv.products());
-  plan.buffers = {{"w_packed", BufferSpec::Role::packed, packed_bytes(conv)}};
+  plan.buffers = {packed_w(packed_bytes(conv))};
   const Group packing = choose_group(taps, 16, request);
   // No more options than it looks at: plans of other filters share its program.
   plan.pack = {
@@ -186,8 +184,7 @@ Op conv_transpose_op() {
           refuses_phases, planned(plan_phases)},
          {"conv_transpose_plain", "any filter; weights that change", refuses_nothing,
           planned(plain)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.least_flops = least_flops;
   op.takes_native_exp2 = takes_exp;
   return op;

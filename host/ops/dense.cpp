@@ -366,7 +366,7 @@ void add_padding(const Tiles& tiles, Plan& plan) {
   const bool raw = tiles.kernels.file == std::string(kRaw.file);
   for (const Source& source : {dense.x, dense.x2}) {
     if (!source.needs_padding()) continue;
-    plan.buffers.push_back({source.padded, BufferSpec::Role::scratch, dense.padded_bytes(source)});
+    plan.buffers.push_back(scratch(source.padded, dense.padded_bytes(source)));
     std::vector<Arg> args = arg_list(source.name, source.padded, dense.m, source.k);
     if (raw) args.insert(args.end(), {dense.m, source.at.ld, 0});
     if (!raw) args.emplace_back(source.at.ld);
@@ -435,9 +435,8 @@ Reason cannot_vectorise_w(const Dense& dense) {
   if (dense.k2 % kVector != 0) {
     return fmt::format("k2={} is no multiple of 4, and raw w is not padded", dense.k2);
   }
-  if (dense.w.aligned()) return {};
-  return fmt::format("w with row stride {} and offset {} has unaligned rows", dense.w.ld,
-                     dense.w.offset);
+  return reason_if(!dense.w.aligned(), "w with row stride {} and offset {} has unaligned rows",
+                   dense.w.ld, dense.w.offset);
 }
 
 /// Of `lines` columns of w or rows of x in panels.
@@ -456,8 +455,7 @@ Reason refuses_packed(const Problem& problem, const DeviceInfo& device) {
 
 void add_packed_w(const Dense& dense, const Cut& cut, const std::string& options, Dtype stored,
                   Plan& plan) {
-  plan.buffers.push_back(
-      {"w_packed", BufferSpec::Role::packed, packed_bytes(dense, dense.n, cut.panel(), stored)});
+  plan.buffers.push_back(packed_w(packed_bytes(dense, dense.n, cut.panel(), stored)));
   plan.pack.push_back(launch(kPacked.file, "dense_pack_w", options, cut.group,
                              ceil_div(dense.n, cut.panel()) * cut.panel() / kVector,
                              dense.padded_k(),
@@ -502,8 +500,8 @@ void plan_both_packed(const Request& request, Plan& plan) {
   const std::string options = common_options(kPacked, request, cut);
   const int k = dense.padded_k(), tiles = ceil_div(dense.m, cut.rows);
   add_packed_w(dense, cut, options, summed_dtype(dense), plan);
-  plan.buffers.push_back({"x_packed", BufferSpec::Role::scratch,
-                          packed_bytes(dense, dense.m, cut.rows, summed_dtype(dense))});
+  plan.buffers.push_back(
+      scratch("x_packed", packed_bytes(dense, dense.m, cut.rows, summed_dtype(dense))));
   plan.launches.push_back(
       launch(kPacked.file, "dense_pack_x_panels", options, cut.group, k / 4, tiles * cut.rows / 4,
              arg_list("x", "x_packed", dense.m, dense.k, dense.x.at.ld, dense.x.at.offset)));
@@ -525,8 +523,8 @@ Reason packed_outdone(const Problem& problem, const DeviceInfo& device,
   const Request request{problem, device, options};
   const double theirs = planned_clocks(planned(plan_both_packed), request);
   const double own = planned_clocks(planned(plan_packed), request);
-  if (theirs >= own) return {};
-  return fmt::format("dense_both_packed is predicted to take {:.3f} of its time", theirs / own);
+  return reason_if(theirs < own, "dense_both_packed is predicted to take {:.3f} of its time",
+                   theirs / own);
 }
 
 // ---- w as it is ----
@@ -575,8 +573,7 @@ Op dense_op() {
          {"dense_nn", "weights that change, as w[k,n]", refuses_raw<Weights::columns>,
           planned(plan_raw<Weights::columns>), nullptr, tilings(cuts_of<Weights::columns>)},
          {"dense_plain", "any stride, offset and extent", refuses_acc, planned(plain)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.takes_native_exp2 = takes_exp;
   op.sums_products = true;
   return op;

@@ -23,10 +23,8 @@ constexpr int kRowsOfTwoOnCpu = 64 * kRowsPerItem * kGroup;
 void check(const Problem& p, Schema::Values&) {
   check_indices(p);
   const std::int64_t limit = kLargestInt / size_of(p.dtype());
-  if (p.integer("n") > limit / p.integer("e") / p.integer("batch")) {
-    bad_field(p, "n",
-              fmt::format("makes data of over {} bytes (batch * n * e elements)", kLargestInt));
-  }
+  bad_field_if(p.integer("n") > limit / p.integer("e") / p.integer("batch"), p, "n",
+               "makes data of over {} bytes (batch * n * e elements)", kLargestInt);
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
@@ -65,8 +63,8 @@ Reason refuses_two(const Problem& p, const DeviceInfo& device) {
 }
 
 Reason two_outdone(const Problem& p, const DeviceInfo& device, const PlanOptions&) {
-  if (device.type != "cpu" || p.integer("n") <= kRowsOfTwoOnCpu) return {};
-  return fmt::format("on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
+  return reason_if(device.type == "cpu" && p.integer("n") > kRowsOfTwoOnCpu,
+                   "on a CPU get_valid_counts_three is quicker for n over {}", kRowsOfTwoOnCpu);
 }
 
 /// On a CPU an item takes a word of rows: no branch a row, and less to share.
@@ -107,10 +105,9 @@ Launch scatter_launch(const Request& request, int group, const char* counts) {
 /// Of several launches.
 int group_of(const Request& request) { return group_along_x("get_valid_counts", kGroup, request); }
 
-std::vector<BufferSpec> scratch(const Problem& p, int group) {
+std::vector<BufferSpec> words_and_counts(const Problem& p, int group) {
   const std::int64_t counts = p.integer("batch") * group_count(p, group);
-  return {{"words", BufferSpec::Role::scratch, word_bytes(p, group)},
-          {"counts", BufferSpec::Role::scratch, 4 * counts}};
+  return {scratch("words", word_bytes(p, group)), scratch("counts", 4 * counts)};
 }
 
 Launch one(const Request& request) {
@@ -123,7 +120,7 @@ Launch one(const Request& request) {
 
 void plan_two(const Request& request, Plan& plan) {
   const int group = group_of(request);
-  plan.buffers = scratch(request.problem, group);
+  plan.buffers = words_and_counts(request.problem, group);
   plan.launches = {count_launch(request, group), scatter_launch(request, group, "counts")};
 }
 
@@ -131,9 +128,8 @@ void plan_three(const Request& request, Plan& plan) {
   const Problem& p = request.problem;
   const int group = group_of(request);
   const auto groups = static_cast<int>(group_count(p, group));
-  plan.buffers = scratch(p, group);
-  plan.buffers.push_back(
-      {"before", BufferSpec::Role::scratch, 4 * p.integer("batch") * (groups + 1LL)});
+  plan.buffers = words_and_counts(p, group);
+  plan.buffers.push_back(scratch("before", 4 * p.integer("batch") * (groups + 1LL)));
   const Launch scan =
       launch(request, "get_valid_counts_scan", group, 1, arg_list("counts", "before", groups));
   Launch scatter = scatter_launch(request, group, "before");
@@ -157,9 +153,7 @@ Op get_valid_counts_op() {
            {"get_valid_counts_two", "two launches, for up to a million rows", refuses_two,
             planned(plan_two), two_outdone},
            {"get_valid_counts_three", "one launch more, so that work stays linear in n",
-            refuses_three, planned(plan_three)}},
-          no_flops,
-          tensor_bytes};
+            refuses_three, planned(plan_three)}}};
 }
 
 }  // namespace clam

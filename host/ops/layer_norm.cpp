@@ -83,8 +83,7 @@ Op layer_norm_op() {
         {{"layer_norm_row", "rows held in registers: one read", refuses_row, planned(row)},
          {"layer_norm_row_long", "rows of any length: three reads", refuses_long_row,
           planned(long_row)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.takes_native_exp2 = takes_exp;
   return op;
 }

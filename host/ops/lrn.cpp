@@ -16,9 +16,8 @@ constexpr int kMostHeld = 8;     ///< channels that an item holds: vectors of 9 
 void check(const Problem& problem, Schema::Values&) {
   for (const char* field : {"alpha", "beta", "bias"}) {
     const float value = problem.number(field);
-    if (!(value > 0) || !std::isfinite(value)) {
-      bad_field(problem, field, "needs a finite number above 0");
-    }
+    bad_field_if(!(value > 0) || !std::isfinite(value), problem, field,
+                 "needs a finite number above 0");
   }
 }
 
@@ -80,8 +79,8 @@ Launch window(const Request& request) {
 
 Reason refuses_run(const Problem& problem, const DeviceInfo&) {
   const int size = problem.integer("size");
-  if (size <= kMostHeld) return {};
-  return fmt::format("size={} is over the {} channels that an item holds", size, kMostHeld);
+  return reason_if(size > kMostHeld, "size={} is over the {} channels that an item holds", size,
+                   kMostHeld);
 }
 
 /// A product and a sum for each channel of the window, then a product, a sum, a power, a product.
@@ -99,8 +98,7 @@ Op lrn_op() {
             refuses_run, planned(run)},
            {"lrn_window", "any number of channels: a channel an item", refuses_nothing,
             planned(window)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

@@ -12,9 +12,8 @@ constexpr int kLeastGroup = kFewestLanes * kFewestLanes;
 void check(const Problem& p, Schema::Values&) {
   count({p.integer("m"), p.integer("n")});
   const float threshold = p.number("threshold");
-  if (!(threshold >= 0) || !std::isfinite(threshold)) {
-    bad_field(p, "threshold", "needs a finite number of 0 or more");
-  }
+  bad_field_if(!(threshold >= 0) || !std::isfinite(threshold), p, "threshold",
+               "needs a finite number of 0 or more");
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
@@ -35,9 +34,9 @@ std::int64_t most_items(const DeviceInfo& device) {
 Reason refuses(const Problem& p, const DeviceInfo& device) {
   const std::int64_t longest = std::max(p.integer("m"), p.integer("n"));
   if (Reason reason = too_large("a row's statistics", longest * 8, device)) return reason;
-  if (most_items(device) >= kLeastGroup) return {};
-  return fmt::format("{} items share what they find, a group has at most {}", kLeastGroup,
-                     most_items(device));
+  return reason_if(most_items(device) < kLeastGroup,
+                   "{} items share what they find, a group has at most {}", kLeastGroup,
+                   most_items(device));
 }
 
 /// As many lanes down as across in the largest group; a smaller one keeps those across.
@@ -58,12 +57,7 @@ void plan(const Request& request, Plan& plan) {
     plan.launches.push_back(group_launch("match_assignment.cl", kernel, options, group,
                                          across * group.x, down * group.y, 1, std::move(args)));
   };
-  const auto scratch = [&](const char* name, std::int64_t bytes) {
-    plan.buffers.push_back({name, BufferSpec::Role::scratch, bytes});
-  };
-  scratch("rows", 8LL * m);
-  scratch("columns", 8LL * n);
-  scratch("best", 4LL * m);
+  plan.buffers = {scratch("rows", 8LL * m), scratch("columns", 8LL * n), scratch("best", 4LL * m)};
   const int row_groups = ceil_div(m, group.y), column_groups = ceil_div(n, group.x);
   add("match_assignment_statistics", row_groups + column_groups, 1,
       arg_list("sim", "z0", "z1", "rows", "columns", m, n));
@@ -92,8 +86,7 @@ Op match_assignment_op() {
        tensors},
       {{"match_assignment_scores", "the only one: statistics, scores by rows, matches by columns",
         refuses, planned(plan)}},
-      flops,
-      tensor_bytes};
+      flops};
 }
 
 }  // namespace clam

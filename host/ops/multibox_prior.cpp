@@ -83,8 +83,7 @@ Op multibox_prior_op() {
            check,
            tensors},
           {{"multibox_prior_boxes", "the only one", refuses_small_groups, planned(boxes)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

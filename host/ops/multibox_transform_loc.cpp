@@ -27,9 +27,8 @@ void plan(const Request& request, Plan& plan) {
                         fmt::format("{}-DMTL_WG={}", dtype_option(p.dtype()), group), {group, 1}, n,
                         batch, 1, std::move(args));
   };
-  using Role = BufferSpec::Role;
-  plan.buffers = {{"best", Role::scratch, std::int64_t{4} * batch * n},
-                  {"counts", Role::scratch, std::int64_t{4} * batch * ceil_div(n, group)}};
+  plan.buffers = {scratch("best", std::int64_t{4} * batch * n),
+                  scratch("counts", std::int64_t{4} * batch * ceil_div(n, group))};
   plan.launches = {launch("multibox_transform_loc_count", arg_list("cls_prob", "best", "counts", n,
                                                                    classes, p.number("threshold"))),
                    launch("multibox_transform_loc_scatter",
@@ -50,9 +49,7 @@ Op multibox_transform_loc_op() {
        check,
        tensors},
       {{"multibox_transform_loc_two", "the only one: count, scatter", refuses_small_groups,
-        planned(plan)}},
-      no_flops,
-      tensor_bytes};
+        planned(plan)}}};
 }
 
 }  // namespace clam

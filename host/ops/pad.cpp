@@ -24,8 +24,7 @@ void check_reach(const Problem& problem, const char* field, const Shape& shape) 
   const std::vector<int> added = per_axis(problem, field, shape.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t most = mode == "wrap" ? shape[i] : shape[i] - 1;
-    if (added[i] <= most) continue;
-    bad_field(problem, field, fmt::format("mode={}: axis {} needs 0 to {}", mode, i, most));
+    bad_field_if(added[i] > most, problem, field, "mode={}: axis {} needs 0 to {}", mode, i, most);
   }
 }
 
@@ -39,14 +38,12 @@ void check(const Problem& problem, Schema::Values& values) {
     check_reach(problem, field, shape);
   }
   const float value = problem.number("value");
-  if (problem.choice("mode") != "constant" && value != 0) {
-    bad_field(problem, "value", "is for mode=constant");
-  }
+  bad_field_if(problem.choice("mode") != "constant" && value != 0, problem, "value",
+               "is for mode=constant");
   constexpr float kLimit = 2147483648.0f;
-  if (problem.dtype() == Dtype::i32 &&
-      (value != std::floor(value) || value < -kLimit || value >= kLimit)) {
-    bad_field(problem, "value", "needs a whole number of 32 bits");
-  }
+  bad_field_if(problem.dtype() == Dtype::i32 &&
+                   (value != std::floor(value) || value < -kLimit || value >= kLimit),
+               problem, "value", "needs a whole number of 32 bits");
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
@@ -125,9 +122,7 @@ Op pad_op() {
             number("value", "that they are where mode=constant", "0"), moved_dtype_field()},
            check,
            tensors},
-          {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, planned(rows)}},
-          no_flops,
-          tensor_bytes};
+          {{"pad_rows", "the only one: in units of up to 16 bytes", refuses, planned(rows)}}};
 }
 
 }  // namespace clam

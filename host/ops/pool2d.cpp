@@ -19,8 +19,8 @@ void check_global(const Problem& problem) {
       {"r", 0},   {"s", 0},      {"stride", 1}, {"stride_h", 0}, {"stride_w", 0},
       {"pad", 0}, {"pad_t", -1}, {"pad_l", -1}, {"pad_b", -1},   {"pad_r", -1}};
   for (const auto& [field, fallback] : without) {
-    if (problem.integer(field) == fallback) continue;
-    bad_field(problem, field, "but global takes the whole map");
+    bad_field_if(problem.integer(field) != fallback, problem, field,
+                 "but global takes the whole map");
   }
 }
 
@@ -35,9 +35,9 @@ void check_pads(const Problem& problem, const Pool2d& pool) {
                {"pad_b", pool.pad_b, pool.r, "rows"},
                {"pad_r", pool.pad_r, pool.s, "columns"}};
   for (const auto& side : sides) {
-    if (side.pad < side.taps) continue;
-    bad_field(problem, problem.integer(side.field) < 0 ? "pad" : side.field,
-              fmt::format("needs fewer than the window's {} {}", side.taps, side.what));
+    bad_field_if(side.pad >= side.taps, problem,
+                 problem.integer(side.field) < 0 ? "pad" : side.field,
+                 "needs fewer than the window's {} {}", side.taps, side.what);
   }
 }
 
@@ -47,9 +47,8 @@ void check_window(const Problem& problem, const Pool2d& pool) {
   const std::int64_t rows = std::int64_t{pool.h} + pool.pad_t + pool.pad_b;
   const std::int64_t columns = std::int64_t{pool.w} + pool.pad_l + pool.pad_r;
   if (pool.r > rows) bad_field(problem, "r", fmt::format("but x has {} rows with its pads", rows));
-  if (pool.s <= columns) return;
-  bad_field(problem, problem.integer("s") == 0 ? "r" : "s",
-            fmt::format("but x has {} columns with its pads", columns));
+  bad_field_if(pool.s > columns, problem, problem.integer("s") == 0 ? "r" : "s",
+               "but x has {} columns with its pads", columns);
 }
 
 /// A window that takes the whole map is `global`, and so all its words are left out.
@@ -197,8 +196,8 @@ Reason refuses_run(const Problem& problem, const DeviceInfo& device) {
   if (pool.r > kMostTaps || pool.s > kMostTaps) {
     return fmt::format("a window of {} x {} is over {} x {}", pool.r, pool.s, kMostTaps, kMostTaps);
   }
-  if (pool.stride_h <= kMostStride) return {};
-  return fmt::format("stride_h={} is over {}", pool.stride_h, kMostStride);
+  return reason_if(pool.stride_h > kMostStride, "stride_h={} is over {}", pool.stride_h,
+                   kMostStride);
 }
 
 /// A sum or a comparison for every element of every window.
@@ -226,8 +225,7 @@ Op pool2d_op() {
           planned(nhwc_global)},
          {"pool2d_nhwc", "nhwc, any window: one or four channels of an output an item",
           refuses_window<true>, planned(nhwc)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.least_bytes = least_bytes;
   return op;
 }

@@ -21,11 +21,9 @@ constexpr Form kForms[] = {{"sum", 0, 0, 0}, {"mean", 0, 0, 0},      {"max", 2, 
 
 void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
-  if (shape.size() > kMostAxes) {
-    bad_field(problem, "shape", fmt::format("needs 1 to {} extents", kMostAxes));
-  }
-  if (problem.axes("axes").back() < static_cast<int>(shape.size())) return;
-  bad_field(problem, "axes", fmt::format("but shape has {} axes", shape.size()));
+  bad_field_if(shape.size() > kMostAxes, problem, "shape", "needs 1 to {} extents", kMostAxes);
+  bad_field_if(problem.axes("axes").back() >= static_cast<int>(shape.size()), problem, "axes",
+               "but shape has {} axes", shape.size());
 }
 
 std::vector<Field> fields() {
@@ -119,8 +117,7 @@ Op reduce_op() {
             refuses_row, planned(row)},
            {"reduce_column", "any: items along what stays, in vectors", refuses_column,
             planned(column)}},
-          elements_of,  // a sum, a product or a comparison an element
-          tensor_bytes};
+          elements_of};  // a sum, a product or a comparison an element
 }
 
 }  // namespace clam

@@ -20,18 +20,14 @@ void check_scale(const Problem& problem, const char* field, const ResizeAxis& ax
   if (axis.scale == 0) return;
   const double length = static_cast<double>(axis.scale) * axis.extent;
   const bool fits = length >= axis.outputs - 0.5 && length < axis.outputs + 1.0;
-  if (!fits) {
-    bad_field(problem, field,
-              fmt::format("but {} times that is not {} rounded down or to the nearest", axis.extent,
-                          axis.outputs));
-  }
+  bad_field_if(!fits, problem, field, "but {} times that is not {} rounded down or to the nearest",
+               axis.extent, axis.outputs);
   if (length == axis.outputs) values[field] = "0";
 }
 
 void check(const Problem& problem, Schema::Values& values) {
   for (const char* field : {"h", "w", "oh", "ow"}) {
-    if (problem.integer(field) <= kLargest) continue;
-    bad_field(problem, field, fmt::format("needs up to {}", kLargest));
+    bad_field_if(problem.integer(field) > kLargest, problem, field, "needs up to {}", kLargest);
   }
   const Resize resize(problem);
   check_scale(problem, "scale_h", resize.rows, values);
@@ -195,15 +191,15 @@ Reason refuses_mode(const Problem& problem, const DeviceInfo&) {
 Reason refuses_repeat(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_mode<false>(problem, device)) return reason;
   const Resize resize(problem);
-  if (repeats(resize, resize.rows) && repeats(resize, resize.columns)) return {};
-  return "not every element is repeated 1, 2, 4 or 8 times in a row";
+  return reason_if(!repeats(resize, resize.rows) || !repeats(resize, resize.columns),
+                   "not every element is repeated 1, 2, 4 or 8 times in a row");
 }
 
 Reason refuses_double(const Problem& problem, const DeviceInfo& device) {
   if (Reason reason = refuses_mode<true>(problem, device)) return reason;
   const Resize resize(problem);
-  if (is_double(resize, resize.rows) && is_double(resize, resize.columns)) return {};
-  return "outputs do not lie at i / 2 - 1 / 4 along both axes";
+  return reason_if(!is_double(resize, resize.rows) || !is_double(resize, resize.columns),
+                   "outputs do not lie at i / 2 - 1 / 4 along both axes");
 }
 
 /// linear: four products and three sums an output.
@@ -260,8 +256,7 @@ Op resize_op() {
          {"resize_double", "linear: twice the rows and columns, at i / 2 - 1 / 4", refuses_double,
           planned(twice)},
          {"resize_linear", "linear, any places", refuses_mode<true>, planned(places)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.least_bytes = least_bytes;
   return op;
 }

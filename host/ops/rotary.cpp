@@ -47,9 +47,7 @@ void check(const Problem& problem, Schema::Values& values) {
   const Rotary rotary(problem);
   const char* field = problem.integer("rotary_dim") == 0 ? "d" : "rotary_dim";
   if (rotary.rotary_dim % 2 != 0) bad_field(problem, field, "needs pairs of elements");
-  if (rotary.rotary_dim > rotary.d) {
-    bad_field(problem, field, fmt::format("needs at most d={}", rotary.d));
-  }
+  bad_field_if(rotary.rotary_dim > rotary.d, problem, field, "needs at most d={}", rotary.d);
   if (rotary.rotary_dim == rotary.d) values["rotary_dim"] = "0";
   for (const char* name : {"src", "dst"}) check_strides(problem, values, name);
   const Layout dst = layout(problem, "dst");
@@ -125,8 +123,7 @@ Launch launch(const Request& request) {
 }
 
 Reason refuses_adjacent(const Problem& problem, const DeviceInfo&) {
-  if (!Rotary(problem).halves) return {};
-  return "pairs are halves apart, not side by side";
+  return reason_if(Rotary(problem).halves, "pairs are halves apart, not side by side");
 }
 
 Reason refuses_halves(const Problem& problem, const DeviceInfo&) {
@@ -146,8 +143,7 @@ Op rotary_op() {
   return {{"rotary", "dst = src * cos + rotate(src) * sin", fields(), check, tensors},
           {{"rotary_adjacent", "pairs side by side", refuses_adjacent, planned(launch)},
            {"rotary_halves", "pairs halves of rotary_dim apart", refuses_halves, planned(launch)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

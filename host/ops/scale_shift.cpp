@@ -37,8 +37,7 @@ Launch launch(const Request& request, Items items, std::vector<Arg> args) {
 }
 
 Reason refuses_last(const Problem& problem, const DeviceInfo&) {
-  if (extents_of(problem).inner == 1) return {};
-  return "elements follow the axis";
+  return reason_if(extents_of(problem).inner != 1, "elements follow the axis");
 }
 
 Launch last(const Request& request) {
@@ -63,8 +62,7 @@ Op scale_shift_op() {
          check, tensors},
         {{"scale_shift_last", "the last axis", refuses_last, planned(last)},
          {"scale_shift_rows", "any axis", refuses_nothing, planned(rows)}},
-        flops,
-        tensor_bytes};
+        flops};
   op.takes_native_exp2 = takes_exp;
   return op;
 }

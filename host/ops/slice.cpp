@@ -9,22 +9,17 @@ namespace {
 
 void check(const Problem& problem, Schema::Values& values) {
   const Shape shape = problem.shape("shape"), count = problem.shape("count");
-  if (count.size() != shape.size()) {
-    bad_field(problem, "count", fmt::format("needs the {} axes of shape", shape.size()));
-  }
+  bad_field_if(count.size() != shape.size(), problem, "count", "needs the {} axes of shape",
+               shape.size());
   unite_axes(problem, values, "start", shape.size());
   unite_axes(problem, values, "step", shape.size());
   const std::vector<int> start = per_axis(problem, "start", shape.size()),
                          step = per_axis(problem, "step", shape.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t last = start[i] + (count[i] - 1) * step[i];
-    if (start[i] >= shape[i]) {
-      bad_field(problem, "start", fmt::format("axis {} needs 0 to {}", i, shape[i] - 1));
-    }
-    if (last >= 0 && last < shape[i]) continue;
-    bad_field(
-        problem, "count",
-        fmt::format("along axis {} the last element is {}, needs 0 to {}", i, last, shape[i] - 1));
+    bad_field_if(start[i] >= shape[i], problem, "start", "axis {} needs 0 to {}", i, shape[i] - 1);
+    bad_field_if(last < 0 || last >= shape[i], problem, "count",
+                 "along axis {} the last element is {}, needs 0 to {}", i, last, shape[i] - 1);
   }
 }
 

@@ -178,8 +178,7 @@ Op softmax_op() {
         planned(column)},
        {"softmax_column_long", "rows across the memory of any length: two reads",
         refuses_long_column, planned(long_column)}},
-      flops,
-      tensor_bytes};
+      flops};
   op.takes_native_exp2 = [](const Problem&) { return true; };
   return op;
 }

@@ -37,8 +37,8 @@ std::vector<TensorSpec> tensors(const Problem& p) {
 
 Reason refuses(const Problem&, const DeviceInfo& device) {
   const std::int64_t most = most_along_xy(device);
-  if (most >= kLanes) return {};
-  return fmt::format("{} work-items share an anchor, a group has at most {}", kLanes, most);
+  return reason_if(most < kLanes, "{} work-items share an anchor, a group has at most {}", kLanes,
+                   most);
 }
 
 Launch rows(const Request& request) {
@@ -79,8 +79,7 @@ Op ssd_decode_op() {
            check,
            tensors},
           {{"ssd_decode_rows", "the only one", refuses, planned(rows)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

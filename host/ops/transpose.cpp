@@ -14,8 +14,8 @@ constexpr int kTile = 16;  ///< rows and columns of a group's tile
 
 void check(const Problem& problem, Schema::Values&) {
   const Shape shape = problem.shape("shape");
-  if (problem.axes("perm").size() == shape.size()) return;
-  bad_field(problem, "perm", fmt::format("needs the {} axes of shape", shape.size()));
+  bad_field_if(problem.axes("perm").size() != shape.size(), problem, "perm",
+               "needs the {} axes of shape", shape.size());
 }
 
 std::vector<TensorSpec> tensors(const Problem& problem) {
@@ -93,8 +93,7 @@ Launch tiles(const Request& request) {
 Reason refuses_rows(const Problem& problem, const DeviceInfo&) {
   const std::vector<CopyAxis> axes = transpose_axes(problem);
   if (Reason reason = too_many_axes(axes.size(), "stay together")) return reason;
-  if (is_innermost(axes.back())) return {};
-  return "the innermost axis moves";
+  return reason_if(!is_innermost(axes.back()), "the innermost axis moves");
 }
 
 Reason refuses_turned(const std::vector<CopyAxis>& axes) {
@@ -113,9 +112,9 @@ Reason refuses_blocks(const Problem& problem, const DeviceInfo&) {
   const std::vector<CopyAxis> axes = transpose_axes(problem);
   if (Reason reason = refuses_turned(axes)) return reason;
   const Plane plane(axes);
-  if (plane.a % kBlock == 0 && plane.b % kBlock == 0) return {};
-  return fmt::format("{} x {} elements are no number of blocks of {} x {}", plane.b, plane.a,
-                     kBlock, kBlock);
+  return reason_if(plane.a % kBlock != 0 || plane.b % kBlock != 0,
+                   "{} x {} elements are no number of blocks of {} x {}", plane.b, plane.a, kBlock,
+                   kBlock);
 }
 
 }  // namespace
@@ -147,9 +146,7 @@ Op transpose_op() {
            {"transpose_blocks", "it moves: blocks of 4 x 4 in registers", refuses_blocks,
             planned(blocks)},
            {"transpose_tile", "it moves: tiles of 16 x 16 in local memory", refuses_tile,
-            planned(tiles)}},
-          no_flops,
-          tensor_bytes};
+            planned(tiles)}}};
 }
 
 }  // namespace clam

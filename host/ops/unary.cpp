@@ -109,8 +109,7 @@ Op unary_op() {
            check_unary,
            unary_tensors},
           {{"unary_vector", "the only one", refuses_small_groups, planned(vectors)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

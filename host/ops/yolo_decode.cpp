@@ -14,9 +14,8 @@ bool is_rows(const Problem& problem) { return problem.choice("form") == "v5"; }
 
 void check(const Problem& problem, Schema::Values&) {
   const int most = most_classes(problem);
-  if (problem.integer("classes") <= most) return;
-  bad_field(problem, "classes",
-            fmt::format("needs 1 to {}, whose numbers {} holds", most, name(problem.dtype())));
+  bad_field_if(problem.integer("classes") > most, problem, "classes",
+               "needs 1 to {}, whose numbers {} holds", most, name(problem.dtype()));
 }
 
 std::vector<TensorSpec> tensors(const Problem& p) {
@@ -45,8 +44,7 @@ Launch rows(const Request& request) {
 }
 
 Reason refuses_columns(const Problem& problem, const DeviceInfo&) {
-  if (!is_rows(problem)) return {};
-  return "form=v5 has the numbers of a box in a row";
+  return reason_if(is_rows(problem), "form=v5 has the numbers of a box in a row");
 }
 
 Reason refuses_rows(const Problem& problem, const DeviceInfo& device) {
@@ -74,8 +72,7 @@ Op yolo_decode_op() {
           {{"yolo_decode_columns", "form=v8: an item walks down classes", refuses_columns,
             planned(columns)},
            {"yolo_decode_rows", "form=v5: four items share a box", refuses_rows, planned(rows)}},
-          flops,
-          tensor_bytes};
+          flops};
 }
 
 }  // namespace clam

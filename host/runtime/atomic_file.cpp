@@ -2,7 +2,6 @@
 #include "atomic_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "clam/error.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -70,9 +69,8 @@ void require_writable(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path folder = fs::absolute(path).parent_path();
-  if (!fs::is_directory(folder, ignored)) {
-    throw IoError(fmt::format("cannot write {}: there is no folder {}", path, folder.string()));
-  }
+  throw_if<IoError>(!fs::is_directory(folder, ignored), "cannot write {}: there is no folder {}",
+                    path, folder.string());
   if (fs::is_directory(path, ignored)) fail(path, EISDIR);
   const std::string target = fs::exists(path, ignored) ? path : folder.string();
   if (::access(target.c_str(), W_OK) != 0) fail(path, errno);
@@ -86,9 +84,7 @@ void make_folder(const std::string& path) {
 
 std::string read_file(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    throw BadArgument(fmt::format("cannot read {}: it is a folder", path));
-  }
+  throw_if(std::filesystem::is_directory(path, error), "cannot read {}: it is a folder", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw BadArgument(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   std::ostringstream bytes;

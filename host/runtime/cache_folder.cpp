@@ -2,7 +2,6 @@
 #include "cache_folder.hpp"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,7 +18,7 @@
 #include <tuple>
 
 #include "atomic_file.hpp"
-#include "clam/error.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -206,8 +205,7 @@ class CacheFolder::Lock {
         continue;
       }
       ::close(file_);
-      if (is_held)
-        throw IoError(fmt::format("cannot write in {}: another process holds {}", dir, path));
+      throw_if<IoError>(is_held, "cannot write in {}: another process holds {}", dir, path);
       fail("lock", path, error);
     }
   }

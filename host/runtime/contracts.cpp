@@ -66,8 +66,8 @@ class TagReader {
 
   FileTags finish() {
     for (const KernelTags& kernel : tags_.kernels) {
-      if (kernel.local.empty()) reject(fmt::format("kernel {} has no //@local", kernel.name));
-      if (kernel.global.empty()) reject(fmt::format("kernel {} has no //@global", kernel.name));
+      reject_if(kernel.local.empty(), "kernel {} has no //@local", kernel.name);
+      reject_if(kernel.global.empty(), "kernel {} has no //@global", kernel.name);
     }
     if (tags_.kernels.empty()) {
       throw BadArgument(fmt::format("{}: no kernel has tags (//@kernel NAME)", tags_.file));
@@ -76,8 +76,11 @@ class TagReader {
   }
 
  private:
-  [[noreturn]] void reject(const std::string& why) const {
-    throw BadArgument(fmt::format("{}:{}: {}", tags_.file, line_, why));
+  template <typename... Args>
+  void reject_if(bool wrong, fmt::format_string<Args...> why, Args&&... args) const {
+    if (!wrong) return;
+    throw BadArgument(
+        fmt::format("{}:{}: {}", tags_.file, line_, fmt::format(why, std::forward<Args>(args)...)));
   }
 
   void read_line(std::string_view line) {
@@ -99,21 +102,19 @@ class TagReader {
     if (tag == "kernel") return read_kernel(rest);
     if (tag == "shared" || tag == "end") return comment_.clear();
     if (tag == "loops") return read_loops_of(rest);
-    if (tags_.kernels.empty()) reject(fmt::format("//@{} stands before any //@kernel", tag));
+    reject_if(tags_.kernels.empty(), "//@{} stands before any //@kernel", tag);
     KernelTags& kernel = tags_.kernels.back();
-    if (rest.empty()) reject(fmt::format("//@{} is empty", tag));
+    reject_if(rest.empty(), "//@{} is empty", tag);
     if (tag == "arg") return read_arg(rest, kernel);
     if (tag == "null") return read_null(rest, kernel);
     if (tag == "layout") return static_cast<void>(kernel.layouts.emplace_back(rest));
     if (tag == "global") return read_geometry(rest, tag, kernel.global);
     if (tag == "local") return read_geometry(rest, tag, kernel.local);
     if (tag == "loop") return read_loop(rest);
-    if (tag != "needs") {
-      reject(fmt::format(
-          "unknown tag //@{}; there is define kernel arg null layout global local needs loops loop "
-          "shared end",
-          tag.substr(0, 40)));
-    }
+    reject_if(tag != "needs",
+              "unknown tag //@{}; there is define kernel arg null layout global local needs loops "
+              "loop shared end",
+              tag.substr(0, 40));
     kernel.needs.emplace_back(rest);
   }
 
@@ -121,11 +122,11 @@ class TagReader {
     DefineTag define;
     define.name = take_word(rest);
     define.fallback = take_word(rest);
-    if (define.fallback.empty()) reject("//@define needs a name and a default");
-    if (tags_.define(define.name)) reject(fmt::format("{} is defined twice", define.name));
+    reject_if(define.fallback.empty(), "//@define needs a name and a default");
+    reject_if(tags_.define(define.name), "{} is defined twice", define.name);
     if (rest.substr(0, 1) == "{") {
       const std::size_t close = rest.find('}');
-      if (close == rest.npos) reject(fmt::format("{}: the legal values have no }}", define.name));
+      reject_if(close == rest.npos, "{}: the legal values have no }}", define.name);
       define.values = split_commas(rest.substr(1, close - 1));
       rest = trimmed(rest.substr(close + 1));
     }
@@ -133,26 +134,24 @@ class TagReader {
     const auto& values = define.values;
     const bool legal = values.empty() || define.fallback == "off" ||
                        std::find(values.begin(), values.end(), define.fallback) != values.end();
-    if (!legal)
-      reject(fmt::format("{}: default {} is no legal value", define.name, define.fallback));
+    reject_if(!legal, "{}: default {} is no legal value", define.name, define.fallback);
     tags_.defines.push_back(std::move(define));
   }
 
   void read_kernel(std::string_view rest) {
     KernelTags kernel;
     kernel.name = take_word(rest);
-    if (kernel.name.empty() || !rest.empty()) reject("//@kernel needs one name");
-    if (tags_.kernel(kernel.name)) reject(fmt::format("kernel {} is there twice", kernel.name));
+    reject_if(kernel.name.empty() || !rest.empty(), "//@kernel needs one name");
+    reject_if(tags_.kernel(kernel.name), "kernel {} is there twice", kernel.name);
     kernel.about = std::exchange(comment_, {});
     tags_.kernels.push_back(std::move(kernel));
   }
 
   void read_arg(std::string_view rest, KernelTags& kernel) {
     const std::string index = take_word(rest);
-    if (index != std::to_string(kernel.args.size())) {
-      reject(fmt::format("kernel {}: argument {} comes next, not '{}'", kernel.name,
-                         kernel.args.size(), index));
-    }
+    reject_if(index != std::to_string(kernel.args.size()),
+              "kernel {}: argument {} comes next, not '{}'", kernel.name, kernel.args.size(),
+              index);
     ArgTag arg;
     arg.name = take_word(rest);
     std::string_view after = rest;
@@ -162,10 +161,9 @@ class TagReader {
       arg.about = after;
     } else {
       const auto known = find_word<ArgTag::Kind>(kKindWords, kind);
-      if (!known || *known == ArgTag::Kind::scalar) {
-        reject(fmt::format("argument {}: '{}' is none of in out inout scratch local int float",
-                           arg.name, kind.substr(0, 40)));
-      }
+      reject_if(!known || *known == ArgTag::Kind::scalar,
+                "argument {}: '{}' is none of in out inout scratch local int float", arg.name,
+                kind.substr(0, 40));
       arg.kind = *known;
       read_type(after, arg);
     }
@@ -180,9 +178,8 @@ class TagReader {
       depth += (rest[close] == '[') - (rest[close] == ']');
       if (depth == 0) break;
     }
-    if (open == rest.npos || open == 0 || close >= rest.size()) {
-      reject(fmt::format("argument {} needs TYPE[SIZE]", arg.name));
-    }
+    reject_if(open == rest.npos || open == 0 || close >= rest.size(),
+              "argument {} needs TYPE[SIZE]", arg.name);
     arg.type = trimmed(rest.substr(0, open));
     arg.size = trimmed(rest.substr(open + 1, close - open - 1));
     arg.about = trimmed(rest.substr(close + 1));
@@ -193,43 +190,39 @@ class TagReader {
     const std::string condition(at == rest.npos ? "1" : trimmed(rest.substr(at + 4)));
     for (const std::string& name : split_commas(rest.substr(0, at))) {
       ArgTag* arg = find_by_name(kernel.args, name);
-      if (!arg || arg->kind == ArgTag::Kind::scalar) {
-        reject(fmt::format("//@null: kernel {} has no buffer '{}'", kernel.name, name));
-      }
-      if (!arg->null_if.empty()) reject(fmt::format("//@null names {} twice", name));
+      reject_if(!arg || arg->kind == ArgTag::Kind::scalar, "//@null: kernel {} has no buffer '{}'",
+                kernel.name, name);
+      reject_if(!arg->null_if.empty(), "//@null names {} twice", name);
       arg->null_if = condition;
     }
   }
 
   void read_geometry(std::string_view rest, const std::string& tag,
                      std::vector<std::string>& sizes) const {
-    if (!sizes.empty()) reject(fmt::format("//@{} is there twice", tag));
+    reject_if(!sizes.empty(), "//@{} is there twice", tag);
     sizes = sizes_of(rest);
-    if (sizes.size() > 3)
-      reject(fmt::format(
-          "//@{} has over 3 sizes; write each without blanks, and two blanks before prose", tag));
+    reject_if(sizes.size() > 3,
+              "//@{} has over 3 sizes; write each without blanks, and two blanks before prose",
+              tag);
   }
 
   void read_loops_of(std::string_view rest) {
     KernelTags* kernel = find_by_name(tags_.kernels, rest);
-    if (!kernel) {
-      reject(fmt::format("//@loops needs the name of a kernel above, not '{}'", rest));
-    }
-    if (!kernel->loops.empty()) reject(fmt::format("//@loops {} is there twice", rest));
+    reject_if(!kernel, "//@loops needs the name of a kernel above, not '{}'", rest);
+    reject_if(!kernel->loops.empty(), "//@loops {} is there twice", rest);
     loops_ = &kernel->loops;
   }
 
   void read_loop(std::string_view rest) {
-    if (!loops_) reject("//@loop stands before any //@loops");
+    reject_if(!loops_, "//@loop stands before any //@loops");
     const std::string word = take_word(rest);
     const std::size_t dots = word.find("..");
     LoopTag loop;
     loop.least = word.substr(0, dots);
     loop.most = dots == word.npos ? word : word.substr(dots + 2);
     loop.is_range = dots != word.npos;
-    if (loop.least.empty() || loop.most.empty() || loop.most.find("..") != word.npos) {
-      reject(fmt::format("//@loop needs TRIPS or LEAST..MOST, not '{}'", word.substr(0, 40)));
-    }
+    reject_if(loop.least.empty() || loop.most.empty() || loop.most.find("..") != word.npos,
+              "//@loop needs TRIPS or LEAST..MOST, not '{}'", word.substr(0, 40));
     if (rest.substr(0, 3) == "if ") {
       take_word(rest);
       loop.condition = take_word(rest);

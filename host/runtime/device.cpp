@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "clam/device.hpp"
 
-#include <fmt/core.h>
-
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 
 namespace clam {
@@ -85,10 +83,8 @@ DeviceInfo device_from_json(const nlohmann::json& json) {
       throw BadArgument(fmt::format("device: key \"{}\" has the wrong type", key));
     }
   });
-  if (info.mem_base_addr_align < 1) {
-    throw BadArgument(
-        fmt::format("device: mem_base_addr_align={}, needs 1 or more", info.mem_base_addr_align));
-  }
+  throw_if(info.mem_base_addr_align < 1, "device: mem_base_addr_align={}, needs 1 or more",
+           info.mem_base_addr_align);
   return info;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "clam/job_limit.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include "clam/gpu.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -90,8 +89,8 @@ double predicted_seconds(const Problem& problem, const Plan& plan, const DeviceI
 Reason predicted_too_long(const Problem& problem, const Plan& plan, const DeviceInfo& device) {
   const JobLimit limit = job_limit(device);
   const double seconds = limit.seconds > 0 ? predicted_seconds(problem, plan, device) : 0;
-  if (seconds <= limit.safe_seconds()) return {};
-  return fmt::format(
+  return reason_if(
+      seconds > limit.safe_seconds(),
       "a launch is predicted to take {:.2g} s, over half of the {:.2g} s after which {} ends it",
       seconds, limit.seconds, limit.driver);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "clam/kernels.hpp"
 
-#include <fmt/core.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 #include <set>
 
 #include "atomic_file.hpp"
-#include "clam/error.hpp"
 #include "embedded.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 #include "words.hpp"
 
@@ -60,9 +59,8 @@ KernelFiles::KernelFiles(std::string override_dir, std::string plan_dir)
 KernelFiles KernelFiles::from_environment() {
   const std::string dir = environment("CLAM_KERNEL_DIR");
   std::error_code error;
-  if (!dir.empty() && !std::filesystem::is_directory(dir, error)) {
-    throw BadArgument(fmt::format("CLAM_KERNEL_DIR={} is no folder", dir));
-  }
+  throw_if(!dir.empty() && !std::filesystem::is_directory(dir, error),
+           "CLAM_KERNEL_DIR={} is no folder", dir);
   return KernelFiles(dir);
 }
 

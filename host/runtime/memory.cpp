@@ -2,11 +2,10 @@
 #include "clam/memory.hpp"
 
 #include <CL/cl_ext.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 
-#include "clam/error.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -66,12 +65,11 @@ cl::Buffer wrap(const cl::Context& context, const cl::Device& device, void* memo
   require_size(bytes);
   const std::int64_t alignment = shared_alignment(device);
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  if (!memory || address % static_cast<std::uintptr_t>(alignment) != 0 || bytes % alignment != 0) {
-    throw BadArgument(
-        fmt::format("the device shares memory whose address and size are multiples of {} bytes; "
-                    "given are {} bytes at {:#x}: allocate it by aligned_alloc({}, ...)",
-                    alignment, bytes, address, alignment));
-  }
+  throw_if(
+      !memory || address % static_cast<std::uintptr_t>(alignment) != 0 || bytes % alignment != 0,
+      "the device shares memory whose address and size are multiples of {} bytes; "
+      "given are {} bytes at {:#x}: allocate it by aligned_alloc({}, ...)",
+      alignment, bytes, address, alignment);
   if (has(device, "cl_arm_import_memory_host")) {
     return import(context, device, CL_IMPORT_TYPE_HOST_ARM, memory, bytes);
   }
@@ -85,30 +83,26 @@ cl::Buffer import_dma_buf(const cl::Context& context, const cl::Device& device, 
                           std::int64_t bytes) {
   require_size(bytes);
   if (descriptor < 0) throw BadArgument("a dma-buf's descriptor is not negative");
-  if (!has(device, "cl_arm_import_memory_dma_buf")) {
-    throw Unsupported("the device cannot import a dma-buf: it lacks cl_arm_import_memory_dma_buf");
-  }
+  throw_if<Unsupported>(
+      !has(device, "cl_arm_import_memory_dma_buf"),
+      "the device cannot import a dma-buf: it lacks cl_arm_import_memory_dma_buf");
   return import(context, device, CL_IMPORT_TYPE_DMA_BUF_ARM, &descriptor, bytes);
 }
 
 cl::Buffer part(const cl::Buffer& buffer, const cl::Device& device, std::int64_t offset,
                 std::int64_t bytes) {
   const auto size = static_cast<std::int64_t>(buffer.getInfo<CL_MEM_SIZE>());
-  if (offset < 0 || bytes <= 0 || offset > size || bytes > size - offset) {
-    throw BadArgument(fmt::format("{} bytes from byte {} on are not inside a buffer of {} bytes",
-                                  bytes, offset, size));
-  }
+  throw_if(offset < 0 || bytes <= 0 || offset > size || bytes > size - offset,
+           "{} bytes from byte {} on are not inside a buffer of {} bytes", bytes, offset, size);
   cl::Buffer whole = buffer;
   std::int64_t origin = offset;
   if (const cl_mem parent = buffer.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()()) {
     origin += static_cast<std::int64_t>(buffer.getInfo<CL_MEM_OFFSET>());
     whole = cl::Buffer(parent, true);
   }
-  if (origin % base_alignment(device) != 0) {
-    throw BadArgument(
-        fmt::format("a part begins at a multiple of {} bytes on this device, not at {}",
-                    base_alignment(device), origin));
-  }
+  throw_if(origin % base_alignment(device) != 0,
+           "a part begins at a multiple of {} bytes on this device, not at {}",
+           base_alignment(device), origin);
   const cl_buffer_region region{static_cast<size_t>(origin), static_cast<size_t>(bytes)};
   cl_int status = CL_SUCCESS;  // flags 0: those of the whole buffer
   const cl_mem made_part =

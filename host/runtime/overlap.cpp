@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "overlap.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -76,10 +76,9 @@ bool coincide(const PlacedTensor& a, const PlacedTensor& b) {
 Reason overlap(const PlacedTensor& output, const PlacedTensor& other) {
   const bool allowed = output.spec->may_be == other.spec->name;
   if (allowed && coincide(output, other)) return {};
-  if (!share_bytes(output, other)) return {};
-  return fmt::format("output '{}' overlaps '{}' in memory: {}bind another buffer",
-                     output.spec->name, other.spec->name,
-                     allowed ? "give it exactly the same elements, or " : "");
+  return reason_if(share_bytes(output, other),
+                   "output '{}' overlaps '{}' in memory: {}bind another buffer", output.spec->name,
+                   other.spec->name, allowed ? "give it exactly the same elements, or " : "");
 }
 
 }  // namespace clam

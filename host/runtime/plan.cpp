@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "clam/error.hpp"
 #include "number_text.hpp"
+#include "refuse.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -48,45 +48,42 @@ std::int64_t bytes_of(const Plan& plan, const std::string& name) {
   return buffer ? buffer->bytes : 0;
 }
 
+template <typename... Args>
+void reject_if(const Launch& launch, bool wrong, fmt::format_string<Args...> why, Args&&... args) {
+  if (!wrong) return;
+  throw BadArgument(fmt::format("plan: launch of {}: {}", launch.kernel,
+                                fmt::format(why, std::forward<Args>(args)...)));
+}
+
 void check(const Plan& plan, const Launch& launch) {
-  const auto reject = [&](const std::string& why) {
-    throw BadArgument(fmt::format("plan: launch of {}: {}", launch.kernel, why));
-  };
-  if (launch.file.empty() || launch.kernel.empty()) reject("file and kernel must be named");
-  if (launch.dimensions < 1 || launch.dimensions > 3) reject("dimensions must be 1, 2 or 3");
+  reject_if(launch, launch.file.empty() || launch.kernel.empty(), "file and kernel must be named");
+  reject_if(launch, launch.dimensions < 1 || launch.dimensions > 3, "dimensions must be 1, 2 or 3");
   const bool any_group = launch.local == std::array<std::int64_t, 3>{};
   for (int axis = 0; axis < 3; ++axis) {
-    if (launch.global[axis] < 1 || (launch.local[axis] < 1 && !any_group)) {
-      reject("sizes must be at least 1; only local may be 0, in all axes: the driver chooses");
-    }
-    if (launch.offset[axis] < 0) reject("offset must not be negative");
-    if (axis >= launch.dimensions && (launch.global[axis] != 1 || launch.local[axis] > 1)) {
-      reject(fmt::format("it has {} dimensions, and a size in another", launch.dimensions));
-    }
+    reject_if(launch, launch.global[axis] < 1 || (launch.local[axis] < 1 && !any_group),
+              "sizes must be at least 1; only local may be 0, in all axes: the driver chooses");
+    reject_if(launch, launch.offset[axis] < 0, "offset must not be negative");
+    reject_if(launch,
+              axis >= launch.dimensions && (launch.global[axis] != 1 || launch.local[axis] > 1),
+              "it has {} dimensions, and a size in another", launch.dimensions);
     if (!any_group && launch.global[axis] % launch.local[axis] != 0) {
-      reject(fmt::format("global {} is no multiple of local {}", size_text(launch.global),
-                         size_text(launch.local)));
+      reject_if(launch, true, "global {} is no multiple of local {}", size_text(launch.global),
+                size_text(launch.local));
     }
   }
   for (const Arg& arg : launch.args) {
-    if (const auto* local = std::get_if<LocalArg>(&arg); local && local->bytes < 1) {
-      reject("local_bytes must be at least 1");
-    }
+    const auto* local = std::get_if<LocalArg>(&arg);
+    reject_if(launch, local && local->bytes < 1, "local_bytes must be at least 1");
     const auto* buffer = std::get_if<BufferArg>(&arg);
     if (!buffer) continue;
     const std::int64_t bytes = bytes_of(plan, buffer->name);
-    if (bytes == 0) {
-      reject(
-          fmt::format("argument '{}' is neither a tensor nor a buffer of the plan", buffer->name));
-    }
-    if (buffer->offset < 0 || buffer->offset >= bytes) {
-      reject(fmt::format("offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name,
-                         bytes));
-    }
-    if (buffer->offset % plan.device.mem_base_addr_align != 0) {
-      reject(fmt::format("offset {} of '{}' is no multiple of {}", buffer->offset, buffer->name,
-                         plan.device.mem_base_addr_align));
-    }
+    reject_if(launch, bytes == 0, "argument '{}' is neither a tensor nor a buffer of the plan",
+              buffer->name);
+    reject_if(launch, buffer->offset < 0 || buffer->offset >= bytes,
+              "offset {} is outside '{}' of {} bytes", buffer->offset, buffer->name, bytes);
+    reject_if(launch, buffer->offset % plan.device.mem_base_addr_align != 0,
+              "offset {} of '{}' is no multiple of {}", buffer->offset, buffer->name,
+              plan.device.mem_base_addr_align);
   }
 }
 
@@ -103,16 +100,11 @@ const BufferSpec* Plan::buffer(const std::string& name) const {
 void check(const Plan& plan) {
   if (plan.launches.empty()) throw BadArgument("plan: it has no launches");
   for (const TensorSpec& tensor : plan.tensors) {
-    if (plan.tensor(tensor.name) != &tensor) {
-      throw BadArgument(fmt::format("plan: '{}' names two tensors", tensor.name));
-    }
+    throw_if(plan.tensor(tensor.name) != &tensor, "plan: '{}' names two tensors", tensor.name);
   }
   for (const BufferSpec& buffer : plan.buffers) {
-    if (buffer.bytes < 1)
-      throw BadArgument(fmt::format("plan: buffer {} has no bytes", buffer.name));
-    if (plan.tensor(buffer.name)) {
-      throw BadArgument(fmt::format("plan: '{}' names a tensor and a buffer", buffer.name));
-    }
+    throw_if(buffer.bytes < 1, "plan: buffer {} has no bytes", buffer.name);
+    throw_if(plan.tensor(buffer.name), "plan: '{}' names a tensor and a buffer", buffer.name);
   }
   for (const Launch* launch : launches_of(plan)) check(plan, *launch);
 }

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "clam/plan.hpp"
 #include "number_text.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 #include "words.hpp"
 
@@ -27,9 +27,8 @@ std::vector<std::uint8_t> read_hex(const std::string& text) {
     const auto [end, error] = std::from_chars(first, first + 2, bytes[i], 16);
     if (error != std::errc() || end != first + 2) bytes.clear();
   }
-  if (bytes.empty() || text.size() != 2 * bytes.size()) {
-    throw BadArgument(fmt::format("plan: '{}' are no bytes, two hexadecimal digits each", text));
-  }
+  throw_if(bytes.empty() || text.size() != 2 * bytes.size(),
+           "plan: '{}' are no bytes, two hexadecimal digits each", text);
   return bytes;
 }
 
@@ -56,9 +55,7 @@ float read_float(const json& value) {
   if (value.is_number()) return value.get<float>();
   const std::string text = value.get<std::string>();
   float number = 0;
-  if (read_number(text, number) != std::errc()) {
-    throw BadArgument(fmt::format("plan: '{}' is no float", text));
-  }
+  throw_if(read_number(text, number) != std::errc(), "plan: '{}' is no float", text);
   return number;
 }
 
@@ -68,9 +65,8 @@ Arg read_arg(const json& arg) {
   }
   if (arg.contains("int")) {
     const auto value = arg.at("int").get<std::int64_t>();
-    if (value != static_cast<std::int32_t>(value)) {
-      throw BadArgument(fmt::format("plan: {} does not fit an int argument", value));
-    }
+    throw_if(value != static_cast<std::int32_t>(value), "plan: {} does not fit an int argument",
+             value);
     return static_cast<std::int32_t>(value);
   }
   if (arg.contains("float")) return read_float(arg.at("float"));
@@ -97,10 +93,7 @@ Launch read_launch(const json& from) {
 BufferSpec read_buffer(const json& from) {
   const std::string word = from.at("role").get<std::string>();
   const auto role = find_word<BufferSpec::Role>(kBufferRoleWords, word);
-  if (!role) {
-    throw BadArgument(
-        fmt::format("plan: role '{}' of a buffer is neither scratch nor packed", word));
-  }
+  throw_if(!role, "plan: role '{}' of a buffer is neither scratch nor packed", word);
   return {from.at("name").get<std::string>(), *role, from.at("bytes").get<std::int64_t>()};
 }
 
@@ -145,13 +138,10 @@ nlohmann::json to_json(const Plan& plan) {
 }
 
 Plan plan_from_json(const nlohmann::json& from) {
-  if (!from.is_object() || !from.contains("clam_plan")) {
-    throw BadArgument("plan: the key \"clam_plan\" is missing, so this is no plan");
-  }
-  if (from.at("clam_plan") != kVersion) {
-    throw BadArgument(fmt::format("plan: version {} is unknown; this clam reads {}",
-                                  from.at("clam_plan").dump(), kVersion));
-  }
+  throw_if(!from.is_object() || !from.contains("clam_plan"),
+           "plan: the key \"clam_plan\" is missing, so this is no plan");
+  throw_if(from.at("clam_plan") != kVersion, "plan: version {} is unknown; this clam reads {}",
+           from.at("clam_plan").dump(), kVersion);
   try {
     Plan plan = read_plan(from);
     check(plan);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "clam/planner.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "clam/job_limit.hpp"
 #include "clam/op.hpp"
 #include "clam/tuned.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 namespace {
@@ -35,9 +33,8 @@ Reason is_outdone(const Variant& variant, const Problem& problem, const DeviceIn
 
 Plan plan_variant(const Variant& variant, const Problem& problem, const DeviceInfo& device,
                   const PlanOptions& options) {
-  if (!options.tile.empty() && !variant.tilings) {
-    throw BadArgument(fmt::format("{} has no tiles to choose from", variant.name));
-  }
+  throw_if(!options.tile.empty() && !variant.tilings, "{} has no tiles to choose from",
+           variant.name);
   Plan plan;
   plan.problem = problem.text();
   plan.variant = variant.name;

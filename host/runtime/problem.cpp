@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "clam/problem.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "clam/error.hpp"
 #include "number_text.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 #include "words.hpp"
 
@@ -190,21 +188,17 @@ Field moved_dtype_field() {
 
 Problem Problem::parse(std::string_view text) {
   const std::vector<std::string_view> words = split_words(text);
-  if (words.empty())
-    throw BadArgument("empty problem: write an op and its extents, see `clam list`");
+  throw_if(words.empty(), "empty problem: write an op and its extents, see `clam list`");
   const Schema& schema = find_schema(words[0]);
   std::map<std::string, std::string> values;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string_view word = words[i].substr(0, equals);
     const Field& field = field_of(schema, word);
-    if (equals == word.npos && field.kind != Kind::flag) {
-      throw BadArgument(fmt::format("{}: {} needs a value: {}=...", schema.name, word, word));
-    }
+    throw_if(equals == word.npos && field.kind != Kind::flag, "{}: {} needs a value: {}=...",
+             schema.name, word, word);
     const std::string_view value = equals == word.npos ? "1" : words[i].substr(equals + 1);
-    if (!values.emplace(word, value).second) {
-      throw BadArgument(fmt::format("{}: {} is given twice", schema.name, word));
-    }
+    throw_if(!values.emplace(word, value).second, "{}: {} is given twice", schema.name, word);
   }
   return make(schema, values);
 }
@@ -214,10 +208,8 @@ Problem Problem::make(const Schema& schema, const std::map<std::string, std::str
   for (const auto& [key, value] : values) field_of(schema, key);
   for (const Field& field : schema.fields) {
     const auto given = values.find(field.name);
-    if (given == values.end() && field.fallback.empty()) {
-      throw BadArgument(
-          fmt::format("{}: {} is missing ({})", schema.name, field.name, field.about));
-    }
+    throw_if(given == values.end() && field.fallback.empty(), "{}: {} is missing ({})", schema.name,
+             field.name, field.about);
     problem.values_[field.name] =
         given == values.end()
             ? field.fallback
@@ -225,10 +217,9 @@ Problem Problem::make(const Schema& schema, const std::map<std::string, std::str
   }
   schema.check(problem, problem.values_);
   for (const TensorSpec& spec : problem.tensors()) {
-    if (spec.span() > 2147483647 / size_of(spec.dtype)) {
-      throw BadArgument(fmt::format("{}: tensor {} of {} bytes is over the limit of 2147483647",
-                                    schema.name, spec.name, spec.span() * size_of(spec.dtype)));
-    }
+    throw_if(spec.span() > 2147483647 / size_of(spec.dtype),
+             "{}: tensor {} of {} bytes is over the limit of 2147483647", schema.name, spec.name,
+             spec.span() * size_of(spec.dtype));
   }
   return problem;
 }

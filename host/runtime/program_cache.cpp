@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "clam/program_cache.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
 #include "cache_folder.hpp"
-#include "clam/error.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 
 namespace clam {
@@ -66,11 +64,9 @@ std::int64_t ProgramCache::limit_from_environment() {
   if (text.empty()) return kDefaultLimit;
   std::int64_t megabytes = -1;
   const std::errc error = read_number(text, megabytes);
-  if (error != std::errc() || megabytes < 0 || megabytes > kMostMegabytes) {
-    throw BadArgument(
-        fmt::format("CLAM_CACHE_MB='{}': needs a whole number of megabytes, 0 (keep nothing) to {}",
-                    text, kMostMegabytes));
-  }
+  throw_if(error != std::errc() || megabytes < 0 || megabytes > kMostMegabytes,
+           "CLAM_CACHE_MB='{}': needs a whole number of megabytes, 0 (keep nothing) to {}", text,
+           kMostMegabytes);
   return megabytes * CacheFolder::kMegabyte;
 }
 
@@ -116,9 +112,8 @@ cl::Kernel ProgramCache::kernel(const KernelSource& source, const std::string& o
     if (!entry.stored) store(source, all_options, entry);
     return created;
   } catch (const cl::Error& error) {
-    if (error.err() == CL_INVALID_KERNEL_NAME) {
-      throw BadArgument(fmt::format("{} has no kernel named '{}'", source.file, kernel));
-    }
+    throw_if(error.err() == CL_INVALID_KERNEL_NAME, "{} has no kernel named '{}'", source.file,
+             kernel);
     throw BuildFailure(
         source.file, all_options, info_.name,
         fmt::format("creating kernel {} failed\n{}", kernel, build_log(entry.program, device_)),

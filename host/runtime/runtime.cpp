@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "clam/runtime.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "clam/tuned.hpp"
 #include "native_exp2.hpp"
 #include "overlap.hpp"
+#include "refuse.hpp"
 
 namespace clam {
 static_assert(RuntimeOptions::kWhenWaiting == TunedFlush::kWhenWaiting);
@@ -79,15 +77,12 @@ const cl::Buffer& resolve(const std::string& name, const Plan& plan, const Bindi
                           const Bindings& bindings) {
   if (const auto found = own.find(name); found != own.end()) return found->second;
   const auto found = bindings.find(name);
-  if (found == bindings.end() || !found->second()) {
-    throw BadArgument(fmt::format("{}: no buffer is bound to '{}'", plan.problem, name));
-  }
+  throw_if(found == bindings.end() || !found->second(), "{}: no buffer is bound to '{}'",
+           plan.problem, name);
   const auto have = static_cast<std::int64_t>(found->second.getInfo<CL_MEM_SIZE>());
   const std::int64_t need = plan.tensor(name)->bytes();
-  if (have < need) {
-    throw BadArgument(
-        fmt::format("{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need, have));
-  }
+  throw_if(have < need, "{}: '{}' needs {} bytes, its buffer has {}", plan.problem, name, need,
+           have);
   return found->second;
 }
 
@@ -141,17 +136,15 @@ Runtime::Runtime(cl::Context context, cl::CommandQueue queue, Options options)
       programs_(context_, queue_.getInfo<CL_QUEUE_DEVICE>(), info_, options_.cache_dir,
                 options_.cache_limit) {
   const cl_command_queue_properties properties = queue_.getInfo<CL_QUEUE_PROPERTIES>();
-  if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
-    throw BadArgument("the queue is out of order; a plan's launches need an in-order queue");
-  }
+  throw_if(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+           "the queue is out of order; a plan's launches need an in-order queue");
   if (!options_.tuned) options_.tuned = Tuned::built_in(options_.files);
   if (options_.launches_a_flush == 0) {
     const TunedFlush* measured = options_.tuned->flush_of(info_);
     options_.launches_a_flush = measured ? measured->launches_a_flush : Options::kLaunchesAFlush;
   }
-  if (options_.launches_a_flush < Options::kWhenWaiting) {
-    throw BadArgument("launches_a_flush must be a count, 0, or -1");
-  }
+  throw_if(options_.launches_a_flush < Options::kWhenWaiting,
+           "launches_a_flush must be a count, 0, or -1");
   bound_flight(options_.max_in_flight);
   profiling_ = properties & CL_QUEUE_PROFILING_ENABLE;
 }
@@ -191,10 +184,8 @@ Executable Runtime::build(const Plan& plan) {
     cl::Kernel kernel =
         programs_.kernel(options_.files.get(launch->file), launch->options, launch->kernel);
     const cl_uint takes = kernel.getInfo<CL_KERNEL_NUM_ARGS>();
-    if (takes != launch->args.size()) {
-      throw BadArgument(fmt::format("{}: kernel {} takes {} arguments, the launch gives {}",
-                                    plan.problem, launch->kernel, takes, launch->args.size()));
-    }
+    throw_if(takes != launch->args.size(), "{}: kernel {} takes {} arguments, the launch gives {}",
+             plan.problem, launch->kernel, takes, launch->args.size());
     executable.kernels_.push_back(std::move(kernel));
   }
   return executable;
@@ -393,10 +384,8 @@ Bound Runtime::bound_call(const Executable& executable, cl::Kernel* kernels,
                           const Bindings& bindings) const {
   const Plan& plan = executable.plan_;
   Bound call = bound(executable, plan.launches, kernels, bindings);
-  if (!executable.is_packed_ && !plan.pack.empty()) {
-    throw BadArgument(fmt::format(
-        "{}: its constant inputs are not packed: call Runtime::pack first", plan.problem));
-  }
+  throw_if(!executable.is_packed_ && !plan.pack.empty(),
+           "{}: its constant inputs are not packed: call Runtime::pack first", plan.problem);
   refuse_overlaps(plan, bindings);
   return call;
 }

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
+#include "refuse.hpp"
 #include "words.hpp"
 
 namespace clam {
@@ -52,11 +52,9 @@ Dtype parse_dtype(std::string_view word) {
 std::int64_t count(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 1)
-      throw BadArgument(fmt::format("shape {} has an extent under 1", to_string(shape)));
-    if (elements > 2147483647 / extent) {
-      throw BadArgument(fmt::format("shape {} has over 2147483647 elements", to_string(shape)));
-    }
+    throw_if(extent < 1, "shape {} has an extent under 1", to_string(shape));
+    throw_if(elements > 2147483647 / extent, "shape {} has over 2147483647 elements",
+             to_string(shape));
     elements *= extent;
   }
   return elements;
@@ -101,10 +99,8 @@ void to_json(nlohmann::json& json, const TensorSpec& spec) {
 void from_json(const nlohmann::json& json, TensorSpec& spec) {
   spec.name = json.at("name").get<std::string>();
   const std::string role = json.at("role").get<std::string>();
-  if (role != "input" && role != "output") {
-    throw BadArgument(
-        fmt::format("tensor {}: role is '{}', needs input or output", spec.name, role));
-  }
+  throw_if(role != "input" && role != "output", "tensor {}: role is '{}', needs input or output",
+           spec.name, role);
   spec.role = role == "input" ? TensorSpec::Role::input : TensorSpec::Role::output;
   spec.dtype = parse_dtype(json.at("dtype").get<std::string>());
   spec.shape = json.at("shape").get<Shape>();
@@ -112,10 +108,8 @@ void from_json(const nlohmann::json& json, TensorSpec& spec) {
   spec.offset = json.value("offset", std::int64_t{0});
   spec.may_be = json.value("may_be", "");
   count(spec.shape);
-  if (!spec.strides.empty() && spec.strides.size() != spec.shape.size()) {
-    throw BadArgument(fmt::format("tensor {}: {} strides for {} axes", spec.name,
-                                  spec.strides.size(), spec.shape.size()));
-  }
+  throw_if(!spec.strides.empty() && spec.strides.size() != spec.shape.size(),
+           "tensor {}: {} strides for {} axes", spec.name, spec.strides.size(), spec.shape.size());
 }
 
 HostTensor::HostTensor(Dtype dtype, Shape shape)

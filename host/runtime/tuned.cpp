@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "clam/tuned.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,10 +8,10 @@
 #include <set>
 
 #include "atomic_file.hpp"
-#include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "clam/op.hpp"
 #include "embedded.hpp"
+#include "refuse.hpp"
 #include "text.hpp"
 
 namespace clam {
@@ -82,9 +80,8 @@ TunedRow row_from_json(const json& json) {
   const Problem problem = Problem::parse(row.problem);
   const Variant& variant = find_variant(op_of(problem), row.variant);
   row.problem = problem.text();
-  if (!variant.tilings && !row.tile.empty()) {
-    throw BadArgument(fmt::format("{} has no tiles, yet tile is {}", row.variant, row.tile));
-  }
+  throw_if(!variant.tilings && !row.tile.empty(), "{} has no tiles, yet tile is {}", row.variant,
+           row.tile);
   return row;
 }
 
@@ -185,13 +182,10 @@ nlohmann::json to_json(const TunedTable& table) {
 
 TunedTable tuned_from_json(const nlohmann::json& json, std::vector<std::string>* left_out) {
   const auto version = json.is_object() ? json.find("clam_tuned") : json.end();
-  if (version == json.end() || !version->is_number_integer()) {
-    throw BadArgument("it is no table of tuned plans, which has the key \"clam_tuned\"");
-  }
-  if (*version != kTableVersion) {
-    throw BadArgument(fmt::format("its form is {}, and this clam reads form {} alone",
-                                  version->dump(), kTableVersion));
-  }
+  throw_if(version == json.end() || !version->is_number_integer(),
+           "it is no table of tuned plans, which has the key \"clam_tuned\"");
+  throw_if(*version != kTableVersion, "its form is {}, and this clam reads form {} alone",
+           version->dump(), kTableVersion);
   const auto read = [&](const char* key, const char* what, auto& rows, const auto& from_json) {
     const nlohmann::json& list = json.at(key);
     for (std::size_t i = 0; i < list.size(); ++i) {

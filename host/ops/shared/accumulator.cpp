@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "accumulator.hpp"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <limits>
 
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {
@@ -33,15 +32,15 @@ int products_in_half(Acc acc) {
 }
 
 void check_acc(const Problem& problem) {
-  if (accumulator(problem) == Acc::f32 || problem.dtype() == Dtype::f16) return;
-  bad_field(problem, "acc", "needs dtype=f16: f32 tensors are summed in float");
+  bad_field_if(accumulator(problem) != Acc::f32 && problem.dtype() != Dtype::f16, problem, "acc",
+               "needs dtype=f16: f32 tensors are summed in float");
 }
 
 Reason acc_not_offered(const Problem& problem) {
   if (accumulator(problem) != Acc::f16) return {};
   const std::int64_t products = products_of_sum(problem);
-  if (products <= kHalfProducts) return {};
-  return fmt::format(
+  return reason_if(
+      products > kHalfProducts,
       "acc=f16 sums at most {} products, not {} (a positive sum of 4608 loses 13 %): use acc=chunk",
       kHalfProducts, products);
 }

@@ -38,10 +38,8 @@ const std::vector<std::string>& activation_names() {
 Activation parse_activation(std::string_view word) {
   const std::vector<std::string>& names = activation_names();
   const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) {
-    throw BadArgument(fmt::format("unknown activation '{}'; clam knows {}", word.substr(0, 60),
-                                  fmt::join(names, " ")));
-  }
+  throw_if(found == names.end(), "unknown activation '{}'; clam knows {}", word.substr(0, 60),
+           fmt::join(names, " "));
   return static_cast<Activation>(found - names.begin());
 }
 
@@ -96,9 +94,7 @@ void check_number(const Problem& problem, Schema::Values& values, const std::str
   const float number = problem.number(field);
   if (std::isnan(number)) return;
   const std::string& function = problem.choice(chooser);
-  if (!own) {
-    bad_field(problem, field, fmt::format("but {}={} takes no such number", chooser, function));
-  }
+  bad_field_if(!own, problem, field, "but {}={} takes no such number", chooser, function);
   if (std::isinf(number) && !std::isinf(*own)) bad_field(problem, field, "needs a finite number");
   if (number == *own) values[field] = kOwnNumber;
 }
@@ -111,9 +107,7 @@ std::string number_option(std::string_view name, const Problem& problem, std::st
 
 void check_clip(const Problem& problem, std::string_view least, std::string_view most) {
   const float low = problem.number(least), high = problem.number(most);
-  if (low > high) {
-    bad_field(problem, least, fmt::format("is over {}={}", most, number_text(high)));
-  }
+  bad_field_if(low > high, problem, least, "is over {}={}", most, number_text(high));
   if (low > 0 && std::isinf(low)) bad_field(problem, least, "needs a number below inf");
   if (high < 0 && std::isinf(high)) bad_field(problem, most, "needs a number above -inf");
 }

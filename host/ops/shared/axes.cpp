@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "axes.hpp"
 
-#include <fmt/core.h>
-
 #include <functional>
+
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
 std::size_t positive_axis(const Problem& problem, std::size_t axes) {
   const int count = static_cast<int>(axes), axis = problem.integer("axis");
-  if (axis < -count || axis >= count) {
-    bad_field(problem, "axis", fmt::format("needs {} to {}", -count, count - 1));
-  }
+  bad_field_if(axis < -count || axis >= count, problem, "axis", "needs {} to {}", -count,
+               count - 1);
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
@@ -31,9 +30,8 @@ std::vector<int> per_axis(const Problem& problem, const char* field, std::size_t
 void unite_axes(const Problem& problem, Schema::Values& values, const char* field,
                 std::size_t axes) {
   const std::vector<int> numbers = per_axis(problem, field, axes);
-  if (numbers.size() != axes) {
-    bad_field(problem, field, fmt::format("needs a number for each of the {} axes", axes));
-  }
+  bad_field_if(numbers.size() != axes, problem, field, "needs a number for each of the {} axes",
+               axes);
   const bool differ =
       std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) != numbers.end();
   if (!differ) values[field] = std::to_string(numbers.front());
@@ -64,9 +62,8 @@ std::vector<CopyAxis> copy_axes(const Shape& shape, const std::vector<std::int64
 }
 
 Reason too_many_axes(std::size_t axes, const char* one) {
-  if (axes <= kMostCopyAxes) return {};
-  return fmt::format("{} axes are left where those that {} are one; {} can be", axes, one,
-                     kMostCopyAxes);
+  return reason_if(axes > kMostCopyAxes, "{} axes are left where those that {} are one; {} can be",
+                   axes, one, kMostCopyAxes);
 }
 
 }  // namespace clam

@@ -16,9 +16,8 @@ inline void check_variances(const Problem& problem) {
   const std::vector<float> variances = problem.numbers("variances");
   const bool finite = std::all_of(variances.begin(), variances.end(),
                                   [](float variance) { return std::isfinite(variance); });
-  if (variances.size() != 4 || !finite) {
-    bad_field(problem, "variances", "needs four finite numbers, like 0.1x0.1x0.2x0.2");
-  }
+  bad_field_if(variances.size() != 4 || !finite, problem, "variances",
+               "needs four finite numbers, like 0.1x0.1x0.2x0.2");
 }
 
 /// The most classes whose numbers the dtype holds: in half, those over 2048 have none of their own.
@@ -28,9 +27,8 @@ inline int most_classes(const Problem& problem) {
 /// Of SSD, whose first class is the background. Throws BadArgument.
 inline void check_classes(const Problem& problem) {
   const int classes = problem.integer("classes"), most = most_classes(problem);
-  if (classes >= 2 && classes <= most) return;
-  bad_field(problem, "classes",
-            fmt::format("needs 2 to {}, of which the first is the background", most));
+  bad_field_if(classes < 2 || classes > most, problem, "classes",
+               "needs 2 to {}, of which the first is the background", most);
 }
 
 /// Rules of the fields e, score_index and id_index of an op whose rows hold all. Throws

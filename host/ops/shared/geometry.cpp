@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "geometry.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "clam/error.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
@@ -35,10 +33,8 @@ int group_size(int wanted, int fewest, std::int64_t most, const Request& request
 int group_along_x(const char* op, int wanted, const Request& request) {
   const std::int64_t most =
       std::min<std::int64_t>(items_or(wanted, request), most_along_x(request.device));
-  if (most < kSmallestGroup) {
-    throw Unsupported(
-        fmt::format("{}: needs work-groups of {} work-items, not of {}", op, kSmallestGroup, most));
-  }
+  throw_if<Unsupported>(most < kSmallestGroup, "{}: needs work-groups of {} work-items, not of {}",
+                        op, kSmallestGroup, most);
   return group_size(wanted, kSmallestGroup, most, request);
 }
 
@@ -47,8 +43,8 @@ int usual_group(const Request& request) {
 }
 
 Reason no_group(std::int64_t most) {
-  if (most >= kSmallestGroup) return {};
-  return fmt::format("the device has no work-groups of {} work-items", kSmallestGroup);
+  return reason_if(most < kSmallestGroup, "the device has no work-groups of {} work-items",
+                   kSmallestGroup);
 }
 
 Reason refuses_small_groups(const Problem&, const DeviceInfo& device) {
@@ -80,8 +76,8 @@ Group lower_group(Group group, int rows) {
 
 Reason too_large(const char* what, std::int64_t bytes, const DeviceInfo& device) {
   const std::int64_t limit = std::min<std::int64_t>(2147483647, device.max_alloc_bytes);
-  if (bytes <= limit) return {};
-  return fmt::format("{} would take {} bytes, over the limit of {}", what, bytes, limit);
+  return reason_if(bytes > limit, "{} would take {} bytes, over the limit of {}", what, bytes,
+                   limit);
 }
 
 // ---- lanes ----
@@ -103,8 +99,8 @@ int group_items(int wanted, const Request& request) {
 
 Reason no_lanes(const DeviceInfo& device, const char* what) {
   const std::int64_t most = most_along_xy(device);
-  if (most >= kFewestLanes) return {};
-  return fmt::format("{} lanes share a {}, a group has at most {} items", kFewestLanes, what, most);
+  return reason_if(most < kFewestLanes, "{} lanes share a {}, a group has at most {} items",
+                   kFewestLanes, what, most);
 }
 
 Share share_pieces(std::int64_t elements, std::int64_t results, const Request& request) {
@@ -135,9 +131,8 @@ HeldRows hold_rows(int n, int items) {
 HeldRows share_long_rows(int n, int items) { return {vector_unit(n), items, 1, 0}; }
 
 Reason not_held(int n, const HeldRows& share) {
-  if (share.fits()) return {};
-  return fmt::format("n={} is over the {} elements that {} lanes hold", n, kHeld * share.lanes,
-                     share.lanes);
+  return reason_if(!share.fits(), "n={} is over the {} elements that {} lanes hold", n,
+                   kHeld * share.lanes, share.lanes);
 }
 
 }  // namespace clam

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "geometry.hpp"
@@ -25,6 +26,13 @@ const char* dtype_option(Dtype dtype);
 /// Whether kernels whose bounds follow native_exp2 take it: of 16 ulp or less, else exp2.
 inline bool exponentiates_natively(const DeviceInfo& device) {
   return device.native_exp2_ulp > 0 && device.native_exp2_ulp <= 16;
+}
+
+inline BufferSpec scratch(std::string name, std::int64_t bytes) {
+  return {std::move(name), BufferSpec::Role::scratch, bytes};
+}
+inline BufferSpec packed_w(std::int64_t bytes) {
+  return {"w_packed", BufferSpec::Role::packed, bytes};
 }
 
 /// The buffer, or a null where it is absent.

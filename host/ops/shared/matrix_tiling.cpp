@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "matrix_tiling.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -36,8 +36,8 @@ Reason cannot_have_tile(const TiledProduct& product, const MatrixCut& cut,
   }
   // The second vectors of a group's tiles lie behind all of its first.
   const int panel = cut.columns * cut.group.x;
-  if (product.in_panels || product.n % panel == 0) return {};
-  return fmt::format("n={} is no multiple of a group's {} columns", product.n, panel);
+  return reason_if(!product.in_panels && product.n % panel != 0,
+                   "n={} is no multiple of a group's {} columns", product.n, panel);
 }
 
 /// Items share k where a part is long enough to repay adding up, through local memory.
@@ -59,9 +59,9 @@ Reason cannot_share(const TiledProduct& product, const MatrixCut& cut, const Dev
     return fmt::format("over {} sums in half would spill in parts", kHalves);
   }
   const std::int64_t bytes = items * sums * std::int64_t{sizeof(float)};
-  if (bytes <= device.local_mem_bytes) return {};
-  return fmt::format("a group would need {} bytes of local memory, of {}", bytes,
-                     device.local_mem_bytes);
+  return reason_if(bytes > device.local_mem_bytes,
+                   "a group would need {} bytes of local memory, of {}", bytes,
+                   device.local_mem_bytes);
 }
 
 Work work_of(const TiledProduct& product, const MatrixCut& cut, const Cost& cost) {

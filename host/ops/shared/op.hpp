@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // op.hpp - what the files of ops are written with: the launches of plans, what most ops say for
-// Op::tensors, Op::flops and Op::bytes, and texts.
+// Op::tensors and Op::flops, and texts.
 #pragma once
 
 #include <fmt/core.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launch.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 

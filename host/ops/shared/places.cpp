@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "places.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
@@ -17,9 +17,7 @@ std::int64_t given_or(const Problem& problem, const std::string& field, std::int
 void check_row_stride(const Problem& problem, Schema::Values& values, const std::string& name,
                       std::int64_t row) {
   const std::int64_t stride = given_or(problem, "ld" + name, row);
-  if (stride < row) {
-    bad_field(problem, "ld" + name, fmt::format("is under the {} elements of a row", row));
-  }
+  bad_field_if(stride < row, problem, "ld" + name, "is under the {} elements of a row", row);
   if (stride == row) values["ld" + name] = "0";
 }
 
@@ -40,11 +38,8 @@ void require_distinct(const Problem& problem, const std::string& output, std::in
   std::int64_t reach = columns;
   for (const StridedAxis& axis : axes) {
     if (axis.extent == 1) continue;
-    if (axis.stride < reach) {
-      bad_field(
-          problem, axis.field,
-          fmt::format("lets elements of {} share places: it needs {} or more", output, reach));
-    }
+    bad_field_if(axis.stride < reach, problem, axis.field,
+                 "lets elements of {} share places: it needs {} or more", output, reach);
     reach += (axis.extent - 1) * axis.stride;
   }
 }

@@ -53,23 +53,19 @@ Chunks several_chunks(const Suppression& s, const DeviceInfo& device) {
 
 /// What an output is made from.
 std::vector<BufferSpec> decision_buffers(const Suppression& s, const Chunks& chunks) {
-  constexpr auto kScratch = BufferSpec::Role::scratch;
-  return {{"rows", kScratch, 4 * s.sets * s.top()},
-          {"candidates", kScratch, 4 * s.sets},
-          {"keep", kScratch, 4 * s.sets * ((s.top() + 31) / 32)},
-          {"kept", kScratch, 4 * s.sets * s.top()},
-          {"totals", kScratch, 4 * s.sets * chunks.count}};
+  return {scratch("rows", 4 * s.sets * s.top()), scratch("candidates", 4 * s.sets),
+          scratch("keep", 4 * s.sets * ((s.top() + 31) / 32)),
+          scratch("kept", 4 * s.sets * s.top()), scratch("totals", 4 * s.sets * chunks.count)};
 }
 
 std::vector<BufferSpec> all_buffers(const Suppression& s, const Chunks& chunks) {
-  constexpr auto kScratch = BufferSpec::Role::scratch;
   std::vector<BufferSpec> all = decision_buffers(s, chunks);
-  all.push_back({"keys", kScratch, 8 * s.sets * blocks(s) * kBlock});
-  all.push_back({"found", kScratch, 4 * s.sets * blocks(s)});
-  all.push_back({"candidate_boxes", kScratch, 16 * s.sets * s.top()});
-  all.push_back({"classes", kScratch, 4 * s.sets * s.top()});
-  all.push_back({"mask", kScratch, mask_bytes(s, chunks.size)});
-  if (chunks.count > 1) all.push_back({"dead", kScratch, 4 * s.sets * chunks.size});
+  all.push_back(scratch("keys", 8 * s.sets * blocks(s) * kBlock));
+  all.push_back(scratch("found", 4 * s.sets * blocks(s)));
+  all.push_back(scratch("candidate_boxes", 16 * s.sets * s.top()));
+  all.push_back(scratch("classes", 4 * s.sets * s.top()));
+  all.push_back(scratch("mask", mask_bytes(s, chunks.size)));
+  if (chunks.count > 1) all.push_back(scratch("dead", 4 * s.sets * chunks.size));
   return all;
 }
 
@@ -81,18 +77,18 @@ Reason no_room(const Problem& p, const std::vector<BufferSpec>& scratch, const D
     sum += buffer.bytes;
   }
   for (const TensorSpec& spec : p.tensors()) sum += spec.bytes();
-  if (sum <= device.global_mem_bytes) return {};
-  return fmt::format("tensors and scratch would take {} bytes, over the limit of {}", sum,
-                     device.global_mem_bytes);
+  return reason_if(sum > device.global_mem_bytes,
+                   "tensors and scratch would take {} bytes, over the limit of {}", sum,
+                   device.global_mem_bytes);
 }
 
 // ---- what the device can do ----
 
 Reason device_too_small(const DeviceInfo& device) {
   if (Reason reason = no_group(most_along_x(device))) return reason;
-  if (device.local_mem_bytes >= kLocalBytes) return {};
-  return fmt::format("the device has {} bytes of local memory, under the {} needed",
-                     device.local_mem_bytes, kLocalBytes);
+  return reason_if(device.local_mem_bytes < kLocalBytes,
+                   "the device has {} bytes of local memory, under the {} needed",
+                   device.local_mem_bytes, kLocalBytes);
 }
 
 // ---- launches ----
@@ -194,9 +190,7 @@ void check_row(const Problem& p) {
   const int score = p.integer("score_index"), id = p.integer("id_index");
   const auto in_box = [&](int index) { return index >= coord && index < coord + 4; };
   check_indices(p);
-  if (coord > e - 4) {
-    bad_field(p, "coord_start", fmt::format("leaves no room for four coordinates in e={}", e));
-  }
+  bad_field_if(coord > e - 4, p, "coord_start", "leaves no room for four coordinates in e={}", e);
   if (in_box(score)) bad_field(p, "score_index", "lies among the coordinates");
   if (in_box(id)) bad_field(p, "id_index", "lies among the coordinates");
 }
@@ -207,9 +201,9 @@ namespace {
 
 Reason refuses_one(const Suppression& s, const Chunks&, const DeviceInfo&) {
   if (s.n > kBlock) return fmt::format("n={} is over {}: too long for one work-group", s.n, kBlock);
-  if (s.top() <= kCandidatesOfOne) return {};
-  return fmt::format("{} candidates are over {}: too many for one work-group", s.top(),
-                     kCandidatesOfOne);
+  return reason_if(s.top() > kCandidatesOfOne,
+                   "{} candidates are over {}: too many for one work-group", s.top(),
+                   kCandidatesOfOne);
 }
 
 Reason refuses_mask(const Suppression& s, const Chunks& chunk, const DeviceInfo& device) {
@@ -265,8 +259,6 @@ Op suppression_op(Schema words, const FrontEnd& front) {
   Op op;
   static_cast<Schema&>(op) = std::move(words);
   for (const Way& way : kWays) op.variants.push_back(variant(way, front));
-  op.flops = no_flops;
-  op.bytes = tensor_bytes;
   return op;
 }
 

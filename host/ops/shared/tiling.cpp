@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tiling.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -11,9 +9,9 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/text.hpp"
 
 namespace clam {
@@ -69,9 +67,7 @@ bool has_words(const std::string& words, const std::string& wanted) {
     if (has_words(one->words, wanted))
       refused += fmt::format("\n  {}: {}", one->words, *one->refused);
   }
-  if (refused.empty()) {
-    throw BadArgument(fmt::format("there is no tile '{}'; there are{}", wanted, known));
-  }
+  throw_if(refused.empty(), "there is no tile '{}'; there are{}", wanted, known);
   throw Unsupported("no tile can be taken:" + refused);
 }
 

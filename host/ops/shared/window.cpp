@@ -72,8 +72,8 @@ std::vector<Field> dilation_fields(const char* dilation) {
 void check_convolution(const Problem& problem, Schema::Values& values) {
   const Convolution conv(problem);
   for (const auto& [name, channels] : {std::pair{"c", conv.c}, std::pair{"k", conv.k}}) {
-    if (channels % conv.groups == 0) continue;
-    bad_field(problem, "groups", fmt::format("does not divide {}={}", name, channels));
+    bad_field_if(channels % conv.groups != 0, problem, "groups", "does not divide {}={}", name,
+                 channels);
   }
   conv.unite(values);
   unite(values, "dilation", {{"dilation_h", conv.dilation_h}, {"dilation_w", conv.dilation_w}}, "0",
