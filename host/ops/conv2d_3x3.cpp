@@ -76,13 +76,16 @@ Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
                    "parts would spill beside a map that is no constant");
 }
 
-/// A row of costs.json has the instructions of a channel, and those around the sum.
-Work work_of(const Conv2d& conv, const RowsCut& cut, const Cost& cost) {
+/// A row of costs.json has the instructions of a channel, and those around the sum of outputs
+/// without an activation. Lanes behind the end of the map or of the channels count too.
+Work work_of(const Conv2d& conv, const RowsCut& cut, const Cost& cost, double activation) {
   constexpr double kAddingUp = 200;
   Work work;
-  work.items = 1.0 * cut.columns * cut.rows * conv.n * cut.parts;
+  work.items =
+      1.0 * round_up(cut.columns, cut.lx) * round_up(cut.rows, cut.ly) * conv.n * cut.parts;
   work.instructions = cost.numbers.at(0) * (cut.parts == 1 ? conv.cg() : conv.part()) +
-                      cost.numbers.at(1) + (cut.parts == 1 ? 0 : kAddingUp);
+                      cost.numbers.at(1) + kConvTile * cut.vectors * activation +
+                      (cut.parts == 1 ? 0 : kAddingUp);
   return work;
 }
 
@@ -91,6 +94,7 @@ std::vector<RowsCut> rows_cuts(const Request& request) {
   const DeviceInfo& device = request.device;
   const Conv2d conv(problem);
   const int chunk = chunk_of(problem), items = group_items(request);
+  const double activation = activation_instructions(problem, device) - kPlainActivation;
   std::vector<RowsCut> cuts;
   for (const Cost& cost : costs_of("conv2d_3x3", conv.dtype, accumulator(problem), device)) {
     if (chunk > 0 && cost["CHUNK"] != chunk) continue;
@@ -100,7 +104,8 @@ std::vector<RowsCut> rows_cuts(const Request& request) {
       cut.columns = ceil_div(conv.ow(), cut.vectors * kConvTile) * conv.oh();
       cut.rows = conv.groups * ceil_div(conv.kg(), kConvTile);
       cut.refused = cannot_have(conv, cut, chunk, items, device);
-      cut.clocks = clocks_of(work_of(conv, cut, cost), device);
+      choose_lanes(cut, kGroup);
+      cut.clocks = clocks_of(work_of(conv, cut, cost, activation), device);
       choose_lanes(cut, std::max(items, parts));
       cuts.push_back(std::move(cut));
     }

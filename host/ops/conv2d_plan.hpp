@@ -11,6 +11,8 @@ namespace clam::conv2d_plan {
 
 constexpr int kConvTile = Conv2d::kTile;
 constexpr int kConvHighest = 16;  ///< tiles of a group along the channels
+constexpr int kGroup = 64;        ///< work-items of a group, where nothing else is wanted
+constexpr double kPlainActivation = 6;  ///< activation_instructions of relu and its like
 
 /// Why kernels for this layout cannot compute the problem, on any device; empty when they can.
 Reason cannot_read(const Problem& problem, const char* layout);
@@ -41,6 +43,9 @@ std::vector<Arg> arguments(const Conv2d& conv, const char* weights,
 
 /// The ints of the kernels for any filter.
 std::vector<Arg> any_filter_arguments(const Conv2d& conv, const char* weights);
+
+/// Instructions of Mesa's compilers for the activation of four outputs.
+double activation_instructions(const Problem& problem, const DeviceInfo& device);
 
 /// The work-items that a device and the caller allow in a group.
 int group_items(const Request& request);

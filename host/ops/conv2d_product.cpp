@@ -9,13 +9,12 @@ namespace clam::conv2d_plan {
 namespace {
 
 constexpr int kTile = Conv2d::kTile;
-constexpr int kGroup = 64;  ///< work-items of a group, where nothing else is wanted
 
 /// In what a product is stored and summed.
 struct ProductKind {
   Dtype dtype;
   Acc acc;
-  double activation;  ///< instructions of Mesa's compilers for the activation of four outputs
+  double activation;  ///< activation_instructions
   bool residual;
 
   std::int64_t weight_size() const { return acc == Acc::f32 ? 4 : 2; }
@@ -220,14 +219,7 @@ ProductCut with_lanes(ProductCut cut, int items, const Product& product, const C
 }
 
 ProductKind kind_of(const Problem& problem, const DeviceInfo& device) {
-  constexpr double kPlain = 6, kNative = 52, kExp = 220;
-  const std::string& act = problem.choice("act");
-  const bool is_plain = !takes_exp(problem) && act != "tanh" && act != "exp";
-  const bool is_short = (act == "silu" || act == "sigmoid") && takes_native(problem, device);
-  return {problem.dtype(), accumulator(problem),
-          is_plain   ? kPlain
-          : is_short ? kNative
-                     : kExp,
+  return {problem.dtype(), accumulator(problem), activation_instructions(problem, device),
           problem.flag("residual")};
 }
 
