@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

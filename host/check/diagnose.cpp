@@ -13,7 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {

@@ -11,7 +11,7 @@
 #include "graph_fill.hpp"
 #include "guarded_buffer.hpp"
 #include "npy.hpp"
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {

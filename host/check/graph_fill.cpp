@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "check/ops/shared/proof.hpp"
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {

@@ -7,7 +7,7 @@
 
 #include "clam/error.hpp"
 #include "compare.hpp"
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

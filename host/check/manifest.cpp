@@ -11,7 +11,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

@@ -12,8 +12,8 @@
 #include "clam/kernels.hpp"
 #include "npy.hpp"
 #include "object_reader.hpp"
-#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

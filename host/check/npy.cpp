@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "clam/error.hpp"
-#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 

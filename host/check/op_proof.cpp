@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {

@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "clam/error.hpp"
-#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/contracts.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {

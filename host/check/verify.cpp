@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "launch_guard.hpp"
-#include "refusal.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 

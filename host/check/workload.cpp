@@ -13,9 +13,9 @@
 #include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "object_reader.hpp"
-#include "refusal.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam {

@@ -17,6 +17,12 @@ namespace clam {
 class Problem;
 [[noreturn]] void bad_field(const Problem& problem, std::string_view field, std::string_view rule);
 
+/// Throws BadArgument; `text` has places for the arguments.
+template <typename... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
+  throw BadArgument(fmt::format(text, std::forward<Args>(args)...));
+}
+
 /// Throws a BadArgument, or another error of one text.
 template <typename E = BadArgument, typename... Args>
 void throw_if(bool wrong, fmt::format_string<Args...> text, Args&&... args) {

@@ -13,6 +13,7 @@
 
 #include "bundle.hpp"
 #include "clam/error.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -43,13 +44,9 @@ StagedFolder::StagedFolder(const std::string& target, bool force, const char* kn
     : target_(without_slash(target)), known_by_(known_by) {
   std::error_code error;
   if (fs::exists(target_, error)) {
-    if (!force) {
-      throw BadArgument(fmt::format("{} is there already; --force replaces it", target_));
-    }
-    if (!fs::exists(fs::path(target_) / known_by_, error)) {
-      throw BadArgument(fmt::format("{} has no {}, so it is not replaced: name another folder",
-                                    target_, known_by_));
-    }
+    throw_if(!force, "{} is there already; --force replaces it", target_);
+    throw_if(!fs::exists(fs::path(target_) / known_by_, error),
+             "{} has no {}, so it is not replaced: name another folder", target_, known_by_);
   }
   path_ = target_ + kTemporary + "XXXXXX";
   if (!::mkdtemp(path_.data())) {
@@ -92,10 +89,8 @@ void StagedFolder::publish() {
 
 std::vector<std::string> bundles_for(const char* command, const std::vector<std::string>& folders,
                                      const std::string& all) {
-  if (folders.empty() == all.empty()) {
-    throw BadArgument(
-        fmt::format("{} what? Give bundles, or --all FOLDER, one of the two", command));
-  }
+  throw_if(folders.empty() == all.empty(), "{} what? Give bundles, or --all FOLDER, one of the two",
+           command);
   if (all.empty()) return folders;
   std::error_code error;
   if (!fs::is_directory(all, error)) throw BadArgument(all + " is no folder");
@@ -105,9 +100,8 @@ std::vector<std::string> bundles_for(const char* command, const std::vector<std:
     if (entry.path().filename().string().find(kTemporary) != std::string::npos) continue;
     if (fs::exists(entry.path() / "case.json", error)) found.push_back(entry.path().string());
   }
-  if (found.empty() && fs::exists(fs::path(all) / "case.json", error)) {
-    throw BadArgument(fmt::format("{0} is a bundle itself: clam {1} {0}", all, command));
-  }
+  throw_if(found.empty() && fs::exists(fs::path(all) / "case.json", error),
+           "{0} is a bundle itself: clam {1} {0}", all, command);
   if (found.empty()) throw BadArgument(all + " has no bundles in it");
   std::sort(found.begin(), found.end());
   return found;

@@ -15,6 +15,7 @@
 #include "drivers.hpp"
 #include "process/clean_end.hpp"
 #include "run_job.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -58,10 +59,8 @@ Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
   for (const auto& [name, file] : files) {
     const TensorSpec& spec = *bundle.plan->tensor(name);
     const HostTensor read = read_npy(file);
-    if (read.size() != count(spec.shape)) {
-      throw BadArgument(fmt::format("--expect {}={}: {} elements are needed, it has {}", name, file,
-                                    count(spec.shape), read.size()));
-    }
+    throw_if(read.size() != count(spec.shape), "--expect {}={}: {} elements are needed, it has {}",
+             name, file, count(spec.shape), read.size());
     reference[name] = reshaped(converted(read, held_as(spec.dtype)), spec.shape);
   }
   for (const auto& [name, recorded] : bundle.expected) {
@@ -191,17 +190,15 @@ json row_json(const Row& row) {
 
 int run_judge(Cli& cli, const JudgeRequest& request) {
   const std::vector<std::string> folders = bundles_for("judge", request.folders, request.all);
-  if (!request.expect.empty() && folders.size() > 1) {
-    throw BadArgument("--expect: give one bundle, since the outputs of others differ");
-  }
+  throw_if(!request.expect.empty() && folders.size() > 1,
+           "--expect: give one bundle, since the outputs of others differ");
   check_commands("--with", request.with);
   const Interruption interruption;
   const std::vector<Driver> drivers = drivers_for(request);
-  if (drivers.empty()) {
-    throw Unsupported(
-        "there is no driver to ask: name one with --with \"tools/with-driver pocl\", or install "
-        "Oclgrind");
-  }
+  throw_if<Unsupported>(
+      drivers.empty(),
+      "there is no driver to ask: name one with --with \"tools/with-driver pocl\", or install "
+      "Oclgrind");
   int code = kNothingRan, number = 0;
   json results = json::array();
   for (const std::string& folder : folders) {

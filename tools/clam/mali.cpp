@@ -22,6 +22,7 @@
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/text.hpp"
 
 namespace clam::cli {
@@ -80,12 +81,10 @@ std::vector<MaliProblem> problems_of(const Workload& workload, const MaliRequest
 
 Asked read_words(const MaliRequest& request) {
   Asked asked;
-  if (request.judges() && !(request.workload + request.dtype + request.acc).empty()) {
-    throw BadArgument("a gate has its own plans: no --workload, no --dtype and no --acc");
-  }
-  if (request.gate.has_gaps() && !request.judges()) {
-    throw BadArgument("--once and --changed go with --gate or --accept");
-  }
+  throw_if(request.judges() && !(request.workload + request.dtype + request.acc).empty(),
+           "a gate has its own plans: no --workload, no --dtype and no --acc");
+  throw_if(request.gate.has_gaps() && !request.judges(),
+           "--once and --changed go with --gate or --accept");
   // A bad file is refused before long work.
   if (request.judges()) asked.expectations = read_expectations(request.gate);
   if (!request.dtype.empty()) parse_dtype(request.dtype);
@@ -328,12 +327,11 @@ int print_report(Cli& cli, const MaliReport& report, const Workload* workload) {
 /// The usual file of expectations is of one release's compilers.
 void expect_file_of_its_own(const MaliRequest& request) {
   const bool is_usual = request.gate.expectations == GateRequest{}.expectations;
-  if (request.gate.accept && is_usual && mali::parse_mesa(request.mesa) != mali::Mesa::debian13) {
-    throw BadArgument(
-        fmt::format("{} is of Debian 13's compilers: give --expectations another file for those of "
-                    "--mesa {}",
-                    request.gate.expectations, request.mesa));
-  }
+  throw_if(
+      request.gate.accept && is_usual && mali::parse_mesa(request.mesa) != mali::Mesa::debian13,
+      "{} is of Debian 13's compilers: give --expectations another file for those of "
+      "--mesa {}",
+      request.gate.expectations, request.mesa);
 }
 
 /// `others`: what beside a gate, GPUs and words may not stand there.
@@ -430,10 +428,8 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   const bool none = std::all_of(reports.begin(), reports.end(), [](const MaliReport& report) {
     return !report.failure && report.kernels.empty() && report.unchanged == 0;
   });
-  if (none && !asked.pattern.empty()) {
-    throw BadArgument(fmt::format("no kernel of any plan matches '{}'; `clam manifest` names them",
-                                  asked.pattern));
-  }
+  throw_if(none && !asked.pattern.empty(),
+           "no kernel of any plan matches '{}'; `clam manifest` names them", asked.pattern);
   int code = kFine;
   if (request.judges()) {
     code = judge(cli, request.gate, asked.pattern, asked.expectations, reports);

@@ -20,6 +20,7 @@
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "tokens/tokens.hpp"
 
 namespace clam::cli {
@@ -29,18 +30,15 @@ namespace {
 void check_request(const RecordRequest& request) {
   const int sources =
       !request.run.words.empty() + !request.run.plan_file.empty() + !request.build_only.empty();
-  if (sources != 1) {
-    throw BadArgument(
-        "record what? Give a problem, --plan FILE.json or --build-only FILE.cl, one of the three");
-  }
+  throw_if(
+      sources != 1,
+      "record what? Give a problem, --plan FILE.json or --build-only FILE.cl, one of the three");
   if (request.target.empty()) throw BadArgument("record where? Give -o FOLDER");
-  if (!request.options.empty() && request.build_only.empty()) {
-    throw BadArgument("--options goes with --build-only; a plan has its own");
-  }
+  throw_if(!request.options.empty() && request.build_only.empty(),
+           "--options goes with --build-only; a plan has its own");
   if (!request.build_only.empty()) {
-    if (!request.expect.empty() || !request.run.in.empty()) {
-      throw BadArgument("--build-only runs nothing: --in and --expect do not go with it");
-    }
+    throw_if(!request.expect.empty() || !request.run.in.empty(),
+             "--build-only runs nothing: --in and --expect do not go with it");
     return;
   }
   if (request.run.words.empty()) return;

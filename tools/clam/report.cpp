@@ -11,6 +11,7 @@
 #include "cli.hpp"
 #include "report/submit.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -47,9 +48,8 @@ std::string shared_name(const std::string& file) {
 }
 
 int submit_file(Cli& cli, const ReportRequest& request) {
-  if (!request.files.empty() || request.markdown) {
-    throw BadArgument("--submit takes one results file, and nothing else but -o");
-  }
+  throw_if(!request.files.empty() || request.markdown,
+           "--submit takes one results file, and nothing else but -o");
   const std::string target = request.page.empty() ? shared_name(request.submit) : request.page;
   refuse_to_overwrite(request.submit, target);
   const Submission submission =
@@ -64,14 +64,11 @@ int submit_file(Cli& cli, const ReportRequest& request) {
 int report_files(Cli& cli, const ReportRequest& request) {
   if (!request.submit.empty()) return submit_file(cli, request);
   if (request.files.empty()) throw BadArgument("report what? Give files of clam-bench --json");
-  if (request.page.empty() && !request.markdown) {
-    throw BadArgument("report where? Give -o report.html, or --markdown for a table");
-  }
+  throw_if(request.page.empty() && !request.markdown,
+           "report where? Give -o report.html, or --markdown for a table");
   // "report -o a.json b.json" asks for a page in the place of results.
-  if (fs::path(request.page).extension() == ".json") {
-    throw BadArgument(fmt::format(
-        "{} is the name of a results file: let -o name an .html or .md file", request.page));
-  }
+  throw_if(fs::path(request.page).extension() == ".json",
+           "{} is the name of a results file: let -o name an .html or .md file", request.page);
   for (const auto* files : {&request.files, &request.predicted}) {
     for (const std::string& file : *files) refuse_to_overwrite(file, request.page);
   }

@@ -17,6 +17,7 @@
 #include "clam/error.hpp"
 #include "run_job.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -109,10 +110,8 @@ void add_nms(const RunJob& job, const Tensors& outputs, const BoxRows& data, Box
 /// coordinates.
 void require_boxes(const RunJob& job) {
   const std::string op = job.problem ? job.problem->schema().name : "a foreign plan";
-  if (op != "get_valid_counts" && op != "nms" && op != "yolo_decode") {
-    throw BadArgument(fmt::format(
-        "--svg draws boxes, of get_valid_counts, nms and yolo_decode; {} has none", op));
-  }
+  throw_if(op != "get_valid_counts" && op != "nms" && op != "yolo_decode",
+           "--svg draws boxes, of get_valid_counts, nms and yolo_decode; {} has none", op);
   box_format(*job.problem);
 }
 
@@ -334,10 +333,8 @@ GraphJob make_graph_job(const RunRequest& request) {
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   GraphJob job;
   job.workload = read_workload(request.workload);
-  if (!job.workload.has_graph()) {
-    throw BadArgument(fmt::format("no node of {} names its tensors, so there is no graph to run",
-                                  request.workload));
-  }
+  throw_if(!job.workload.has_graph(),
+           "no node of {} names its tensors, so there is no graph to run", request.workload);
   job.graph = make_graph(job.workload, request.dtype);
   const std::vector<TensorSpec> inputs = specs_of(job.graph, input_names(job), Role::input);
   const auto files = files_by_tensor("--in", request.in, inputs, Role::input);

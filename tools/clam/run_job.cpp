@@ -12,6 +12,7 @@
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -152,9 +153,8 @@ Plan read_plan(const std::string& path) {
 
 RunJob job_of_plan(const RunRequest& request) {
   if (!request.words.empty()) throw BadArgument("give a problem or --plan, not both");
-  if (!request.variant.empty() || !request.tile.empty()) {
-    throw BadArgument("--variant and --tile go with a problem; a plan has them");
-  }
+  throw_if(!request.variant.empty() || !request.tile.empty(),
+           "--variant and --tile go with a problem; a plan has them");
   RunJob job;
   job.plan = read_plan(request.plan_file);
   job.tensors = job.plan->tensors;
@@ -163,10 +163,9 @@ RunJob job_of_plan(const RunRequest& request) {
   hold_to_tags(*job.plan, KernelFiles::from_environment().with_plan_dir(job.plan_dir));
   std::string why_not;
   job.problem = problem_of(*job.plan, why_not);
-  if (!job.problem && (request.check || !request.fill.empty())) {
-    throw BadArgument(fmt::format("{} needs a problem that clam knows, and this plan has none: {}",
-                                  request.check ? "--check" : "--fill", why_not));
-  }
+  throw_if(!job.problem && (request.check || !request.fill.empty()),
+           "{} needs a problem that clam knows, and this plan has none: {}",
+           request.check ? "--check" : "--fill", why_not);
   return job;
 }
 
@@ -211,17 +210,14 @@ std::map<std::string, std::string> files_by_tensor(const char* option,
   std::map<std::string, std::string> files;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    if (equals == text.npos || equals + 1 == text.size()) {
-      throw BadArgument(fmt::format("{} {}: write NAME=FILE.npy", option, text));
-    }
+    throw_if(equals == text.npos || equals + 1 == text.size(), "{} {}: write NAME=FILE.npy", option,
+             text);
     const std::string tensor = text.substr(0, equals);
-    if (std::find(names.begin(), names.end(), tensor) == names.end()) {
-      throw BadArgument(fmt::format("{} {}: there is no tensor '{}' here, only {}{}", option, text,
-                                    tensor, fmt::join(names, " "), did_you_mean(tensor, names)));
-    }
-    if (!files.emplace(tensor, text.substr(equals + 1)).second) {
-      throw BadArgument(fmt::format("{}: {} is given twice", option, tensor));
-    }
+    throw_if(std::find(names.begin(), names.end(), tensor) == names.end(),
+             "{} {}: there is no tensor '{}' here, only {}{}", option, text, tensor,
+             fmt::join(names, " "), did_you_mean(tensor, names));
+    throw_if(!files.emplace(tensor, text.substr(equals + 1)).second, "{}: {} is given twice",
+             option, tensor);
   }
   return files;
 }

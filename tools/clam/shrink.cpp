@@ -15,6 +15,7 @@
 #include "process/clean_end.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
+#include "runtime/refuse.hpp"
 #include "shrink_oracles.hpp"
 
 namespace clam::cli {
@@ -291,15 +292,10 @@ bool lies_in(const std::string& path, const std::string& folder) {
 void check_target(const ShrinkRequest& request) {
   const std::string &folder = request.folder, &target = request.target;
   const bool inside = lies_in(target, folder), around = lies_in(folder, target);
-  if (inside && around) {
-    throw BadArgument(
-        fmt::format("{} itself is never changed: give another folder with -o", folder));
-  }
-  if (inside || around) {
-    throw BadArgument(
-        fmt::format("{} lies in {}, and a bundle is never changed: give a folder elsewhere with -o",
-                    inside ? target : folder, inside ? folder : target));
-  }
+  throw_if(inside && around, "{} itself is never changed: give another folder with -o", folder);
+  throw_if(inside || around,
+           "{} lies in {}, and a bundle is never changed: give a folder elsewhere with -o",
+           inside ? target : folder, inside ? folder : target);
 }
 
 // ---- what belongs to it ----
@@ -356,9 +352,8 @@ int run_shrink(Cli& cli, ShrinkRequest request) {
   cli.out.line("device " + device.title());
   cli.out.progress("does it fail here?");
   const Reproduction found = reproduce(request, device.id(), from);
-  if (found.wrong == 0 && Interruption::came()) {
-    throw BadArgument("interrupted before it failed here, so nothing is written");
-  }
+  throw_if(found.wrong == 0 && Interruption::came(),
+           "interrupted before it failed here, so nothing is written");
   if (found.wrong == 0) return refuse(cli, request, from, found);
   cli.out.line(fmt::format("{}: {}", from.problem, found.seen->text()));
   if (found.flaky()) {

@@ -21,6 +21,7 @@
 #include "process/clean_end.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "tune/measuring.hpp"
 #include "tune/model_rank.hpp"
 
@@ -44,9 +45,8 @@ struct Tuning {
 };
 
 std::vector<Problem> problems_of(const TuneRequest& request) {
-  if (request.words.empty() == request.workload.empty()) {
-    throw BadArgument("tune what? Give a problem or --workload W, one of the two");
-  }
+  throw_if(request.words.empty() == request.workload.empty(),
+           "tune what? Give a problem or --workload W, one of the two");
   if (!request.workload.empty()) return read_workload(request.workload).problems();
   std::vector<Problem> problems;
   for (const std::string& line : problem_lines(request.words)) {
@@ -67,10 +67,8 @@ std::string kernels_of(const Problem& problem, const DeviceInfo& device,
 
 std::string default_state_folder() {
   const std::string programs = ProgramCache::default_dir();
-  if (programs.empty()) {
-    throw BadArgument(
-        "the cache is off, so the search can be kept nowhere: name a folder by --state");
-  }
+  throw_if(programs.empty(),
+           "the cache is off, so the search can be kept nowhere: name a folder by --state");
   return (fs::path(programs).parent_path() / "tune").string();
 }
 

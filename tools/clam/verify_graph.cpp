@@ -12,6 +12,7 @@
 #include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PassReport, launches, copies, tensors, buffers, shared_bytes,
@@ -50,16 +51,12 @@ Oracles oracles_of(const VerifyRequest& request, const Graph& graph) {
   const bool recorded = std::any_of(graph.tensors.begin(), graph.tensors.end(),
                                     [](const auto& each) { return each.second.recorded.exists(); });
   if (request.oracle.empty()) return {true, recorded, request.recorded_share};
-  if (request.oracle != "references" && request.oracle != "recorded") {
-    throw BadArgument(
-        fmt::format("--oracle is {}; it may be references or recorded", in_quotes(request.oracle)));
-  }
+  throw_if(request.oracle != "references" && request.oracle != "recorded",
+           "--oracle is {}; it may be references or recorded", in_quotes(request.oracle));
   const bool by_recorded = request.oracle == "recorded";
-  if (by_recorded && !recorded) {
-    throw BadArgument(
-        "--oracle recorded: this workload has no recorded tensors; "
-        "tools/import-onnx makes folders that have them");
-  }
+  throw_if(by_recorded && !recorded,
+           "--oracle recorded: this workload has no recorded tensors; "
+           "tools/import-onnx makes folders that have them");
   return {!by_recorded, by_recorded, request.recorded_share};
 }
 
@@ -136,10 +133,8 @@ std::string repeat_command(const Session& session, const VerifyRequest& request)
 }
 
 std::optional<GraphCheck> GraphCheck::select(const VerifyRequest& request) {
-  if (!request.mode.empty() && request.mode != "isolated" && !request.chained()) {
-    throw BadArgument(
-        fmt::format("--mode is {}; it may be isolated or chained", in_quotes(request.mode)));
-  }
+  throw_if(!request.mode.empty() && request.mode != "isolated" && !request.chained(),
+           "--mode is {}; it may be isolated or chained", in_quotes(request.mode));
   const bool alone = request.set != "all" || !request.variant.empty();
   std::optional<Workload> workload;
   if (!request.workload.empty()) workload = read_workload(request.workload, request.parameters);

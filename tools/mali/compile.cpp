@@ -19,6 +19,7 @@
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 #include "tokens/letters.hpp"
 
@@ -308,9 +309,7 @@ std::string version_of(const std::vector<std::string>& command, std::chrono::sec
   }
   const int code = process.wait();
   if (code == 0 && !last.empty()) return last;
-  if (code == 77) {
-    throw Unsupported("the Mali compilers cannot be had here, for the reason above");
-  }
+  throw_if<Unsupported>(code == 77, "the Mali compilers cannot be had here, for the reason above");
   throw DeviceError(fmt::format("{} --version failed (exit code {}): {}", command[0], code, last));
 }
 
@@ -385,9 +384,7 @@ CompilerOptions default_compiler(Mesa mesa) {
 
 Compiler::Compiler(const Gpu& gpu, KernelFiles files, CompilerOptions options)
     : gpu_(gpu), files_(std::move(files)), options_(std::move(options)) {
-  if (gpu.mesa_id == 0) {
-    throw Unsupported(fmt::format("Mesa's compiler knows no id for the Mali-{}", gpu.model));
-  }
+  throw_if<Unsupported>(gpu.mesa_id == 0, "Mesa's compiler knows no id for the Mali-{}", gpu.model);
   version_ = version_of(options_.command, options_.patience);
 }
 

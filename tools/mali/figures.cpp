@@ -12,6 +12,7 @@
 #include "check/manifest.hpp"
 #include "clam/error.hpp"
 #include "clam/gpu.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::mali {
 namespace {
@@ -273,18 +274,15 @@ std::string with_sections(std::string_view text,
                           const std::function<std::string(const std::string&)>& table_of) {
   std::string result = fmt::format("\n{}", text);
   std::size_t begin = line_with(result, kBegin, 0);
-  if (begin == result.npos) {
-    throw BadArgument(fmt::format("there is no section '{}... -->' to write", kBegin));
-  }
+  throw_if(begin == result.npos, "there is no section '{}... -->' to write", kBegin);
   for (; begin != result.npos; begin = line_with(result, kBegin, begin)) {
     const std::size_t name = begin + 1 + kBegin.size();
     const std::string section = result.substr(name, result.find_first_of(" \n", name) - name);
     begin = std::min(result.find('\n', name), result.size());
     const std::size_t end = line_with(result, kEnd, begin);
-    if (end == result.npos || line_with(result, kBegin, begin) < end) {
-      throw BadArgument(fmt::format("the figures of {} do not end: write '{}' where they should",
-                                    in_quotes(section), kEnd));
-    }
+    throw_if(end == result.npos || line_with(result, kBegin, begin) < end,
+             "the figures of {} do not end: write '{}' where they should", in_quotes(section),
+             kEnd);
     result.replace(begin + 1, end - begin, table_of(section));
   }
   return result.substr(1);

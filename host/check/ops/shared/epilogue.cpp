@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "epilogue.hpp"
 
-#include "check/refusal.hpp"
 #include "clam/error.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
