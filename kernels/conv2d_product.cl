@@ -435,38 +435,12 @@ S4 load_loose(__global const Loose4* p) {
 #define ALL FOUR(FIRST, 0) FOUR(NEXT, 4) FOUR(NEXT, 8) FOUR(NEXT, 12)
 #endif
 
-#if CONV2D_REST
-// The planes of the rest behind its first one: 16, 8, 4, 2 and 1 of them, as its number has bits.
-#define MORE (CONV2D_REST - 1)
-#define BEHIND(bit) (1 + (MORE & ~(2 * bit - 1)))
-#define EIGHT_MORE(i) FOUR(NEXT, i) FOUR(NEXT, i + 4)
-#if MORE & 16
-#define MORE_16 EIGHT_MORE(1) EIGHT_MORE(9)
-#else
-#define MORE_16
-#endif
-#if MORE & 8
-#define MORE_8 EIGHT_MORE(BEHIND(8))
-#else
-#define MORE_8
-#endif
-#if MORE & 4
-#define MORE_4 FOUR(NEXT, BEHIND(4))
-#else
-#define MORE_4
-#endif
-#if MORE & 2
-#define MORE_2 ONE(NEXT, BEHIND(2)) ONE(NEXT, BEHIND(2) + 1)
-#else
-#define MORE_2
-#endif
-#if MORE & 1
-#define MORE_1 ONE(NEXT, BEHIND(1))
-#else
-#define MORE_1
-#endif
-#define REST ONE(FIRST, 0) MORE_16 MORE_8 MORE_4 MORE_2 MORE_1
-#endif
+// The rest, one plane after the other: a compiler knows which of them there are.
+#define ONE_MORE(i) if (i < CONV2D_REST) ONE(NEXT, i)
+#define FOUR_MORE(i) ONE_MORE(i) ONE_MORE(i + 1) ONE_MORE(i + 2) ONE_MORE(i + 3)
+#define REST                                                                       \
+  ONE(FIRST, 0) FOUR_MORE(1) FOUR_MORE(5) FOUR_MORE(9) FOUR_MORE(13) FOUR_MORE(17) \
+  FOUR_MORE(21) FOUR_MORE(25) FOUR_MORE(29)
 
 #define TRIPS(DO, step, end)     \
   while (BEFORE(x, end)) {       \
