@@ -54,7 +54,14 @@ std::vector<unsigned char> binary_of(const cl::Program& program) {
 
 /// Loaded, not built.
 cl::Program load(const Stage& stage, const std::vector<unsigned char>& binary) {
-  return cl::Program(stage.context, {stage.device}, {binary});
+  const unsigned char* bytes = binary.data();
+  const std::size_t size = binary.size();
+  const cl_device_id device = stage.device();
+  cl_int loaded = CL_SUCCESS, status = CL_SUCCESS;
+  cl::Program program(
+      ::clCreateProgramWithBinary(stage.context(), 1, &device, &size, &bytes, &loaded, &status));
+  if (status == CL_SUCCESS && loaded == CL_SUCCESS) return program;
+  throw cl::Error(status != CL_SUCCESS ? status : loaded, "clCreateProgramWithBinary");
 }
 
 /// Saved after its kernel ran, loaded in the same context, built and run.

@@ -11,14 +11,14 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "bundle/case.hpp"
-#include "check/verify.hpp"
+#include "check/compare.hpp"
+#include "check/launch_guard.hpp"
 #include "clam/error.hpp"
-#include "process/scratch_folder.hpp"
-#include "runtime/atomic_file.hpp"
 #include "stage.hpp"
 
 namespace clam {
@@ -82,17 +82,63 @@ Arg take_arg(const json& arg, Bundle& bundle) {
 
 // ---- the launch ----
 
+using Buffers = std::map<std::string, cl::Buffer>;
+
+Buffers set_arguments(const Stage& stage, const Bundle& bundle, cl::Kernel& kernel) {
+  Buffers buffers;
+  cl_uint place = 0;
+  for (const Arg& arg : bundle.plan->launches[0].args) {
+    if (const auto* number = std::get_if<std::int32_t>(&arg)) {
+      kernel.setArg(place++, *number);
+    } else if (const auto* local = std::get_if<LocalArg>(&arg)) {
+      kernel.setArg(place++, cl::Local(static_cast<std::size_t>(local->bytes)));
+    } else {
+      const TensorSpec& spec = *bundle.plan->tensor(std::get<BufferArg>(arg).name);
+      const auto bytes = static_cast<std::size_t>(spec.bytes());
+      buffers[spec.name] = cl::Buffer(stage.context, CL_MEM_READ_WRITE, bytes);
+      kernel.setArg(place++, buffers[spec.name]);
+    }
+  }
+  return buffers;
+}
+
+/// What is in every buffer before and behind a launch.
+Tensors poison(const Bundle& bundle) {
+  Tensors tensors;
+  for (const TensorSpec& spec : bundle.plan->tensors) {
+    tensors[spec.name] = HostTensor(spec.dtype, spec.shape);
+    fill_poison(tensors[spec.name]);
+  }
+  return tensors;
+}
+
 ProbeResult run(const Stage& stage, const Bundle& bundle, int times) {
-  const ScratchFolder folder;
-  for (const auto& [file, text] : bundle.kernels) write_file(folder.file(file), text);
-  RuntimeOptions options;  // no cache: a stored binary would hide what the compiler does today
-  options.files = KernelFiles("", folder.path());
-  Runtime runtime(stage.context, stage.queue, options);
-  Trial trial(runtime, *bundle.plan);
-  trial.upload(dense_inputs(bundle));
+  const Launch& launch = bundle.plan->launches[0];
+  cl::Kernel kernel = stage.kernel(bundle.kernels.at(launch.file), launch.kernel, launch.options);
+  const auto global = static_cast<std::size_t>(launch.global[0]),
+             local = static_cast<std::size_t>(launch.local[0]);
+  const std::size_t most = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(stage.device);
+  if (local > most) {
+    return skip(
+        fmt::format("it takes groups of {}, and the kernel runs in {} at most", local, most));
+  }
+  const Buffers buffers = set_arguments(stage, bundle, kernel);
   for (int time = 1; time <= times; ++time) {
-    trial.run();
-    const Seen seen = hold_outputs(bundle, trial.download());
+    Tensors before = poison(bundle), after = before;
+    for (const auto& [name, values] : bundle.inputs) before[name] = values;
+    for (const auto& [name, buffer] : buffers) {
+      const HostTensor& values = before.at(name);
+      stage.queue.enqueueWriteBuffer(buffer, CL_TRUE, 0, values.bytes(), values.data());
+    }
+    cl::Event event;
+    stage.queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, &event);
+    stage.queue.finish();
+    if (Reason ended = ended_by_driver(stage.info, LaunchTime::of(event))) return skip(*ended);
+    for (const auto& [name, buffer] : buffers) {
+      HostTensor& values = after.at(name);
+      stage.queue.enqueueReadBuffer(buffer, CL_TRUE, 0, values.bytes(), values.data());
+    }
+    const Seen seen = hold_outputs(bundle, after);
     if (seen.right()) continue;
     return bug(times == 1 ? seen.reason
                           : fmt::format("in run {} of {}: {}", time, times, seen.reason));

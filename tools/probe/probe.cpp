@@ -79,11 +79,6 @@ std::string essence(const std::string& log) {
   return log.substr(start, std::min(log.find('\n', start) - start, kLongest));
 }
 
-ProbeResult not_built(int code, const std::string& log) {
-  return bug("its kernel does not build ({}): {}", cl_status_name(code),
-             log.empty() ? "no log" : essence(log));
-}
-
 }  // namespace
 
 const char* word(Verdict verdict) { return word_of(kVerdictWords, verdict); }
@@ -124,13 +119,8 @@ ProbeResult run_probe(const Probe& probe, const cl::Device& device) {
     return probe.run.is_null() ? run_code(stage) : run_launch(stage);
   } catch (const cl::BuildError& error) {
     const auto logs = error.getBuildLog();
-    return not_built(error.err(), logs.empty() ? "" : logs.front().second);
-  } catch (const BuildFailure& error) {
-    return not_built(error.code, error.log);
-  } catch (const Unsupported& why) {
-    return skip(why.what());
-  } catch (const DeviceError& error) {
-    return bug("{}", error.what());
+    return bug(fmt::format("its kernel does not build ({}): {}", cl_status_name(error.err()),
+                           logs.empty() ? "no log" : essence(logs.front().second)));
   } catch (const cl::Error& error) {
     return bug(describe(error));
   }
