@@ -508,24 +508,17 @@ typedef struct {
 } Block;
 
 int sees(Block at, int i, int key) {
-#if ATT_CAUSAL
-  return key >= at.first && key < at.end && key <= at.query + i;
-#else
-  return key >= at.first && key < at.end;
-#endif
+  return key >= at.first && key < at.end && (!ATT_CAUSAL || key <= at.query + i);
 }
 
 // Four elements of a row of the mask, from `key` on; past the last key, the last one again.
 float4 load_mask(__global const T* mask, uint row_at, int key, int nk) {
   __global const char* p = (__global const char*)mask;
-#if ATT_WHOLE
-  return load4(p, (row_at + key) * SIZE);
-#else
+  if (ATT_WHOLE) return load4(p, (row_at + key) * SIZE);
   return (float4)(load1(p, (row_at + min(key, nk - 1)) * SIZE),
                   load1(p, (row_at + min(key + 1, nk - 1)) * SIZE),
                   load1(p, (row_at + min(key + 2, nk - 1)) * SIZE),
                   load1(p, (row_at + min(key + 3, nk - 1)) * SIZE));
-#endif
 }
 
 #define FINISH_ROW(i, none_)                                                                      \
@@ -542,12 +535,8 @@ float4 load_mask(__global const T* mask, uint row_at, int key, int nk) {
 void finish_scores(float4* s, Block at, int key, int read_key, __global const T* mask, uint mask_at,
                    int nk, float scale) {
   EACH_ROW(FINISH_ROW, )
-#if ATT_CAUSAL
   const int all = at.start == at.first && at.start + 4 * LANES <= at.end &&
-                  at.start + 4 * LANES <= at.query + 1;
-#else
-  const int all = at.start == at.first && at.start + 4 * LANES <= at.end;
-#endif
+                  (!ATT_CAUSAL || at.start + 4 * LANES <= at.query + 1);
   if (all) return;
   EACH_ROW(HIDE_ROW, )
 }

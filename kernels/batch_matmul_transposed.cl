@@ -624,11 +624,7 @@ void finish_vector(float4 sum, int i, Tile tile, Output out) {
 #endif
 
 #define SUMS (ROWS * VECTORS)
-#if PARTS == 1
-#define PARTIAL_SIZE 1
-#else
-#define PARTIAL_SIZE (PARTS * SUMS * LX * LY)
-#endif
+#define PARTIAL_SIZE (PARTS == 1 ? 1 : PARTS * SUMS * LX * LY)
 
 // Sum i of the tile: finished, or, in parts, put where the others find it.
 void take(float4 sum, int i, Tile tile, Output out, __local float4* partial) {

@@ -132,15 +132,10 @@ float4 load_side(__global const T* src, uint at, int count, int repeats) {
 
 // Where an operand's row begins, in elements, for row y of block z of c.
 uint row_of(uint y, uint z, int n2, int step1, int step2, int step3) {
-#if BINARY_RANK == 1
-  return 0;
-#elif BINARY_RANK == 2
-  return y * step1;
-#elif BINARY_RANK == 3
-  return y * step1 + z * step2;
-#else
+  if (BINARY_RANK == 1) return 0;
+  if (BINARY_RANK == 2) return y * step1;
+  if (BINARY_RANK == 3) return y * step1 + z * step2;
   return y * step1 + z % n2 * step2 + z / n2 * step3;
-#endif
 }
 
 // ---- kernels ----

@@ -336,11 +336,7 @@ int divide(int a, int b) {
 //@end
 
 // Parts are ranges of whole chunks, or of whole vectors of channels.
-#if CONV2D_CHUNK
-#define GRAIN CONV2D_CHUNK
-#else
-#define GRAIN 4
-#endif
+#define GRAIN (CONV2D_CHUNK ? CONV2D_CHUNK : 4)
 
 // What a work-item computes: pixels from column ox of row oy on, channels 4 * tile to 4 * tile + 3
 // of group g, of image n. It sums `channels` input channels from `begin` on. `stored` is 0 for an
@@ -403,11 +399,7 @@ void finish_row(float4 sum, int first, int channel, Outputs out, __global const 
   if (pixels > 3) store1(v.w, to, at + 3 * SIZE);
 }
 
-#if CONV2D_PARTS == 1
-#define PARTIAL_SIZE 1
-#else
-#define PARTIAL_SIZE (CONV2D_PARTS * PIXELS * CONV2D_LX * CONV2D_LY)
-#endif
+#define PARTIAL_SIZE (CONV2D_PARTS == 1 ? 1 : CONV2D_PARTS * PIXELS * CONV2D_LX * CONV2D_LY)
 
 // sum[i] holds the four channels of pixel i. In parts, the first items of a tile add up and store
 // four pixels of one channel each. Row by row in the text. Where the activation is long, compilers
@@ -734,11 +726,8 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   in.rows = rows;
   in.columns = columns;
   // With stride 2 the last tile of a row may need less than two vectors.
-#if CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0)
-  in.second = 4 * SIZE;
-#else
-  in.second = has_high(&in) ? 4 * SIZE : 0;
-#endif
+  const int always = CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0);
+  in.second = always || has_high(&in) ? 4 * SIZE : 0;
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
   // `|` makes one branch, and so leaves fewer values in registers than `||`.

@@ -14,7 +14,8 @@
 //
 //   0  in one float per output, by fma
 //   1  in half inside a chunk of 32 planes of a tap; behind the last whole one in a chunk of
-//      CONV2D_REST planes, or in chunks of 4 and of 1; the chunks in float
+//      CONV2D_REST planes, or in chunks of 4 and of 1; the chunks in float. With CONV2D_REST each
+//      part has `range` planes, and range % 32 is CONV2D_REST
 //   2  in half
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
@@ -366,6 +367,8 @@ S4 load_loose(__global const Loose4* p) {
 #define EACH_WEIGHTS(DO, a) DO(0, a) DO(1, a)
 #define EACH_CHANNEL(DO, v) FOUR_OF(DO, 0, 1, 2, 3, 0, v) FOUR_OF(DO, 4, 5, 6, 7, 1, v)
 #endif
+
+//@shared conv2d_vectors
 #if CONV2D_VECTORS == 1
 #define EACH_VECTOR(DO, a) DO(0, a)
 #define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
@@ -373,6 +376,7 @@ S4 load_loose(__global const Loose4* p) {
 #define EACH_VECTOR(DO, a) DO(0, a) DO(1, a)
 #define EACH_SUM(DO) EACH_CHANNEL(DO, 0) EACH_CHANNEL(DO, 1)
 #endif
+//@end
 
 // What a trip of a loop begins and ends with. With ACC 2 halves are carried from trip to trip as
 // words. Else Mesa 25 carries them one by one, and no longer multiplies in pairs.
@@ -451,9 +455,8 @@ S4 load_loose(__global const Loose4* p) {
   }
 
 // For Mesa's register allocator: half sums of eight channels, and the floats that they are added to,
-// leave few registers. Beside them a work-item's tap, its tile, its start and its place in the group
-// wait in local memory, and are read again where they are used. Volatile, or a compiler would keep
-// them as well.
+// leave few registers. A work-item's tap, its tile, its start and its place in the group wait in local
+// memory then. They are read again where they are used. Volatile, or a compiler would keep them.
 #define WAITS (ACC == 1 && CHANNELS == 8 && SPLIT)
 typedef volatile __local int4* Waiting;
 #if WAITS
@@ -664,11 +667,7 @@ void finish_channel(int i, float4 sum0, float4 sum1, Place place0, Place place1,
   if (CONV2D_VECTORS == 2) finish(sum1, bias, at, place1, out);
 }
 
-#if CONV2D_PARTS == 1
-#define PARTIAL_SIZE 1
-#else
-#define PARTIAL_SIZE (CONV2D_PARTS * SUMS * LANES)
-#endif
+#define PARTIAL_SIZE (CONV2D_PARTS == 1 ? 1 : CONV2D_PARTS * SUMS * LANES)
 #define LANES (CONV2D_LX * CONV2D_LY)
 
 int lane_of(void) { return (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0); }

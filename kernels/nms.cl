@@ -103,11 +103,7 @@ typedef float T;
 #endif
 //@end
 
-#if NMS_GT
-#define REACHES(a, b) ((a) > (b))
-#else
-#define REACHES(a, b) ((a) >= (b))
-#endif
+#define REACHES(a, b) (NMS_GT ? (a) > (b) : (a) >= (b))
 
 // ---- numbers ----
 
@@ -136,11 +132,8 @@ float4 corners(__global const T* data, uint at) {
   x1 = x + half_width;
   y1 = y + half_height;
 #endif
-#if NMS_TURNED
-  return (float4)(x0, y0, x1, y1);
-#else
+  if (NMS_TURNED) return (float4)(x0, y0, x1, y1);
   return (float4)(lower(x0, x1), lower(y0, y1), upper(x0, x1), upper(y0, y1));
-#endif
 }
 
 float area(float4 box) { return (box.z - box.x) * (box.w - box.y); }

@@ -95,19 +95,8 @@ typedef float4 T4;
 #define MERGE(a, b) select(a, b, ((b) < (a)) | ((b) != (b)))
 #endif
 
-#if REDUCE_TERM == 1
-#define TERM(v) ((v) * (v))
-#elif REDUCE_TERM == 2
-#define TERM(v) fabs(v)
-#else
-#define TERM(v) (v)
-#endif
-
-#if REDUCE_ROOT
-#define FINISH(v) sqrt(v)
-#else
-#define FINISH(v) ((v) * scale)
-#endif
+#define TERM(v) (REDUCE_TERM == 1 ? (v) * (v) : REDUCE_TERM == 2 ? fabs(v) : (v))
+#define FINISH(v) (REDUCE_ROOT ? sqrt(v) : (v) * scale)
 
 //@shared load_and_store
 // A 64-bit base and an unsigned byte offset cost Mali compilers the least.

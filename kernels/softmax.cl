@@ -207,19 +207,11 @@ float share_sum(float own, __local float4* partials, uint row, uint lane) {
 // What is left to do to a unit: a factor for exp(x - m), or a term for x - m. The sum of a row of
 // nothing but -inf is 0.
 float finisher(float sum) {
-#if SOFTMAX_LOG
-  return sum == 0.0f ? 0.0f : log(sum);
-#else
-  return sum == 0.0f ? 0.0f : 1.0f / sum;
-#endif
+  return sum == 0.0f ? 0.0f : SOFTMAX_LOG ? log(sum) : 1.0f / sum;
 }
 
 Unit finish(Unit v, float finisher) {
-#if SOFTMAX_LOG
-  return v - finisher;
-#else
-  return v * finisher;
-#endif
+  return SOFTMAX_LOG ? v - finisher : v * finisher;
 }
 
 // ---- a row in registers ----

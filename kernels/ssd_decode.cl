@@ -134,11 +134,8 @@ float reciprocal_of_sum(__global const T* cls, uint first, uint classes, float m
 // The four offsets that begin at element `first`.
 float4 load_offsets(__global const T* box, uint first) {
   __global const T* p = (__global const T*)((__global const char*)box + first * SIZE);
-#if SSD_DECODE_UNIT == 1
+  if (SSD_DECODE_UNIT != 1) return load4(p, 0);
   return (float4)((float)p[0], (float)p[1], (float)p[2], (float)p[3]);
-#else
-  return load4(p, 0);
-#endif
 }
 
 // Anchors of a group past the last one are the last one again, and are not stored.
