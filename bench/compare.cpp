@@ -7,6 +7,7 @@
 
 #include "clam/error.hpp"
 #include "results_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::bench {
@@ -200,12 +201,9 @@ json compare_runs(const std::string& a_name, const json& a, const std::string& b
     if (!old || (validity(old->said) == "skipped" && validity(row) == "skipped")) continue;
     comparison["rows"].push_back(compare_row(name, old->said, before, row, after));
   }
-  if (comparison["rows"].empty()) {
-    throw BadArgument(
-        fmt::format("{} and {} have no measured row in common; measure the same "
-                    "problems in both runs",
-                    a_name, b_name));
-  }
+  throw_if(comparison["rows"].empty(),
+           "{} and {} have no measured row in common; measure the same problems in both runs",
+           a_name, b_name);
   note_missing(comparison, before, after);
   note_missing(comparison, after, before);
   return comparison;

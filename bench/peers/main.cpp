@@ -15,6 +15,7 @@
 #include "process/clean_end.hpp"
 #include "report.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "tail.hpp"
 
 namespace clam::peers {
@@ -97,11 +98,9 @@ std::vector<Row> select_rows(const Options& options) {
     }
   }
   for (const std::string& line : options.problems) add("", "", bare(Problem::parse(line)));
-  if (rows.empty()) {
-    throw BadArgument(fmt::format(
-        "no node of at least 1 MFLOP, nor of the tail, fits {}: --list shows those that are",
-        in_quotes(options.node)));
-  }
+  throw_if(rows.empty(),
+           "no node of at least 1 MFLOP, nor of the tail, fits {}: --list shows those that are",
+           in_quotes(options.node));
   return rows;
 }
 

@@ -110,9 +110,8 @@ Options known(const Options* given, std::size_t least) {
            "the options have no size: set their field `size` to the sizeof of the struct");
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const std::size_t size = std::min(given->size, sizeof options);
-  if (std::any_of(bytes + size, bytes + given->size, [](auto byte) { return byte != 0; })) {
-    throw BadArgument("this libclam.so is older than clam.h, and lacks an option that is set");
-  }
+  throw_if(std::any_of(bytes + size, bytes + given->size, [](auto byte) { return byte != 0; }),
+           "this libclam.so is older than clam.h, and lacks an option that is set");
   std::memcpy(&options, given, size);
   return options;
 }

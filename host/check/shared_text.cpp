@@ -115,10 +115,9 @@ std::vector<std::string> sync_shared_text(const std::string& folder) {
   const auto source = [&](const std::string& name) {
     return read_file(folder + "/shared/" + name + ".cl");
   };
-  if (!fs::is_directory(folder + "/shared")) {
-    throw BadArgument(in_quotes(folder) +
-                      " is no folder of kernels with a folder shared in it: give one like kernels");
-  }
+  throw_if(!fs::is_directory(folder + "/shared"),
+           "{} is no folder of kernels with a folder shared in it: give one like kernels",
+           in_quotes(folder));
   std::vector<std::string> changed;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string file = entry.path().filename().string();

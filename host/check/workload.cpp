@@ -319,6 +319,8 @@ void read_nodes(const ObjectReader& part, const std::string& origin, Workload& w
   }
 }
 
+std::string stem(std::string_view file) { return std::string(file.substr(0, file.rfind(".json"))); }
+
 /// A file that says how it differs from one of clam's own is that one with the changes.
 json patched(const json& own, const std::string& origin) {
   const ObjectReader reader(own, origin);
@@ -327,15 +329,13 @@ json patched(const json& own, const std::string& origin) {
   const EmbeddedFile* base = find_by_name(embedded_workloads(), reader.text("based_on") + ".json");
   if (!base) reader.fail("based_on", "is {}, no workload here", in_quotes(reader.text("based_on")));
   try {
-    json whole = json::parse(base->text).patch(reader.at("patch"));
-    for (const char* key : {"name", "title", "about"}) whole[key] = reader.text(key);
+    json whole = patched(json::parse(base->text), stem(base->name)).patch(reader.at("patch"));
+    for (const char* key : {"clam_workload", "name", "title", "about"}) whole[key] = reader.at(key);
     return whole;
   } catch (const json::exception& error) {
     reader.fail("patch", "is no JSON Patch of it: {}", error.what());
   }
 }
-
-std::string stem(std::string_view file) { return std::string(file.substr(0, file.rfind(".json"))); }
 
 }  // namespace
 

@@ -47,20 +47,11 @@ Launch output_launch(const Problem& p, const Decided& decided) {
 }  // namespace
 
 Suppression box_nms_asks(const Problem& p) {
-  Suppression s;
-  s.items = s.sets = p.integer("batch");
-  s.n = p.integer("n");
-  if (p.integer("topk") > 0) s.top_k = p.integer("topk");
-  s.scores = s.boxes = "data";
-  s.score_step = s.e = p.integer("e");
-  s.score_index = p.integer("score_index");
-  s.coord_start = p.integer("coord_start");
-  s.id_index = p.integer("force_suppress") == 1 ? -1 : p.integer("id_index");
+  Suppression s = suppression_of_rows(p, "topk");
   s.background_index = p.integer("id_index");
   const double background = p.integer("background_id");
   s.background =
       static_cast<float>(p.dtype() == Dtype::f16 ? round_to_half(background) : background);
-  s.iou_threshold = p.number("iou_threshold");
   s.score_min = p.number("valid_thresh");
   s.center = p.choice("in_format") == "center";
   s.gt = s.turned = true;

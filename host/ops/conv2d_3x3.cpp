@@ -77,14 +77,15 @@ Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
 }
 
 /// A row of costs.json has the instructions of a channel, and those around the sum of outputs
-/// without an activation. Lanes behind the end of the map or of the channels count too.
+/// without an activation. Lanes of 16 behind the end of the map or of the channels count too.
 Work work_of(const Conv2d& conv, const RowsCut& cut, const Cost& cost, double activation) {
   constexpr double kAddingUp = 200;
+  const int high = std::min(cut.ly, 16 / cut.lx);
   Work work;
-  work.items =
-      1.0 * round_up(cut.columns, cut.lx) * round_up(cut.rows, cut.ly) * conv.n * cut.parts;
+  work.items = 1.0 * round_up(cut.columns, cut.lx) * round_up(cut.rows, high) * conv.n * cut.parts;
   work.instructions = cost.numbers.at(0) * (cut.parts == 1 ? conv.cg() : conv.part()) +
-                      cost.numbers.at(1) + kConvTile * cut.vectors * activation +
+                      cost.numbers.at(1) +
+                      (cut.parts == 1 ? kConvTile * cut.vectors : 1) * activation +
                       (cut.parts == 1 ? 0 : kAddingUp);
   return work;
 }

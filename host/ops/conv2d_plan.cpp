@@ -49,8 +49,7 @@ double activation_instructions(const Problem& problem, const DeviceInfo& device)
   constexpr double kNative = 52, kExp = 220;
   const std::string& act = problem.choice("act");
   if (!takes_exp(problem) && act != "tanh" && act != "exp") return kPlainActivation;
-  const bool is_short = (act == "silu" || act == "sigmoid") && takes_native(problem, device);
-  return is_short ? kNative : kExp;
+  return (act == "silu" || act == "sigmoid") && takes_native(problem, device) ? kNative : kExp;
 }
 
 int group_items(const Request& request) { return choose_group(1, 1, request).y; }

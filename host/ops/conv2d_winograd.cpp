@@ -30,13 +30,17 @@ struct WinogradCut : Tiling {
   int vectors = 0, lx = 1, ly = 1, places = kPlaces;
 };
 
-/// A row of costs.json has the instructions of a channel, and those around the sum.
-Work work_of(const Conv2d& conv, const Tiles& tiles, const WinogradCut& cut, const Cost& cost) {
+/// A row of costs.json has the instructions of a channel, and those around the sum of outputs
+/// without an activation.
+Work work_of(const Conv2d& conv, const Tiles& tiles, const WinogradCut& cut, const Cost& cost,
+             double activation) {
   const int columns = round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   Work work;
   work.items = 1.0 * columns * rows * conv.groups * cut.places;
-  work.instructions = (cost.numbers.at(0) * conv.cg() + cost.numbers.at(1)) * kPlaces / cut.places;
+  work.instructions =
+      (cost.numbers.at(0) * conv.cg() + cost.numbers.at(1) + cut.vectors * activation) * kPlaces /
+      cut.places;
   work.dram = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
               1.0 * size_of(conv.dtype) * conv.outputs();
   return work;
@@ -51,12 +55,13 @@ std::vector<WinogradCut> winograd_cuts(const Request& request) {
   const auto deepest = static_cast<int>(
       std::min<std::int64_t>(kPlaces, floor_power_of_two(device.max_work_items[2])));
   const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
+  const double activation = activation_instructions(problem, device) - kPlainActivation;
   std::vector<WinogradCut> cuts;
   for (const Cost& cost : costs_of("conv2d_winograd", conv.dtype, accumulator(problem), device)) {
     for (int lx = lanes; lx >= 1; lx /= 2) {
       WinogradCut cut{tiling_of(cost, device), cost["VECTORS"], lx, lanes / lx, places};
       cut.words += fmt::format(",LX={}", lx);
-      cut.clocks = clocks_of(work_of(conv, tiles, cut, cost), device);
+      cut.clocks = clocks_of(work_of(conv, tiles, cut, cost, activation), device);
       cuts.push_back(std::move(cut));
     }
   }

@@ -64,18 +64,9 @@ Launch output_launch(const Problem& p, const Decided& decided) {
 }  // namespace
 
 Suppression nms_asks(const Problem& p) {
-  Suppression s;
-  s.items = s.sets = p.integer("batch");
-  s.n = p.integer("n");
-  if (p.integer("top_k") > 0) s.top_k = p.integer("top_k");
+  Suppression s = suppression_of_rows(p, "top_k");
   if (p.integer("max_output_size") > 0) s.limit = p.integer("max_output_size");
-  s.scores = s.boxes = "data";
   s.count = "count";
-  s.score_step = s.e = p.integer("e");
-  s.score_index = p.integer("score_index");
-  s.coord_start = p.integer("coord_start");
-  s.id_index = p.integer("force_suppress") == 1 ? -1 : p.integer("id_index");
-  s.iou_threshold = p.number("iou_threshold");
   s.score_min = p.number("score_min");
   s.gt = p.choice("compare") == "gt";
   return s;

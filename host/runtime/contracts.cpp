@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "embedded.hpp"
+#include "runtime/refuse.hpp"
 #include "text.hpp"
 #include "words.hpp"
 
@@ -69,9 +70,7 @@ class TagReader {
       reject_if(kernel.local.empty(), "kernel {} has no //@local", kernel.name);
       reject_if(kernel.global.empty(), "kernel {} has no //@global", kernel.name);
     }
-    if (tags_.kernels.empty()) {
-      throw BadArgument(fmt::format("{}: no kernel has tags (//@kernel NAME)", tags_.file));
-    }
+    throw_if(tags_.kernels.empty(), "{}: no kernel has tags (//@kernel NAME)", tags_.file);
     return std::move(tags_);
   }
 

@@ -24,9 +24,10 @@ bool meet(const Bytes& a, const Bytes& b) { return a.first < b.end && b.first < 
 std::vector<Bytes> rows(const PlacedTensor& tensor) {
   const TensorSpec& spec = *tensor.spec;
   if (spec.strides.empty()) return {extent(tensor)};
-  const std::int64_t size = size_of(spec.dtype), length = spec.shape.back();
+  const std::int64_t size = size_of(spec.dtype), length = spec.shape.back(),
+                     all = count(spec.shape);
   std::vector<Bytes> rows;
-  for (std::int64_t i = 0; i < count(spec.shape); i += length) {
+  for (std::int64_t i = 0; i < all; i += length) {
     rows.push_back({tensor.begin + spec.position(i) * size,
                     tensor.begin + (spec.position(i + length - 1) + 1) * size});
   }

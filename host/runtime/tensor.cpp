@@ -52,9 +52,10 @@ Dtype parse_dtype(std::string_view word) {
 std::int64_t count(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
-    throw_if(extent < 1, "shape {} has an extent under 1", to_string(shape));
-    throw_if(elements > 2147483647 / extent, "shape {} has over 2147483647 elements",
-             to_string(shape));
+    if (extent < 1) refuse("shape {} has an extent under 1", to_string(shape));
+    if (elements > 2147483647 / extent) {
+      refuse("shape {} has over 2147483647 elements", to_string(shape));
+    }
     elements *= extent;
   }
   return elements;

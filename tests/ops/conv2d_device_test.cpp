@@ -142,16 +142,17 @@ TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
   const auto carrying = test::runtime_with_kernels(folder);
   struct Case {
     int parts;
-    const char* words;
+    const char *words, *form = "";
   };
   for (const Case& one :
        {Case{1, "n=2 c=64 h=8 w=8 k=15 r=1 bias residual"},
         Case{1, "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"}, Case{1, "c=69 h=5 w=7 k=12 r=1"},
-        Case{2, "c=74 h=5 w=7 k=12 r=1 bias"}}) {
+        Case{2, "c=74 h=5 w=7 k=12 r=1 bias"}, Case{1, "c=13 h=5 w=8 k=12 r=3 pad=1", "_rows"},
+        Case{3, "c=7 h=5 w=8 k=12 r=3 pad=1", "_rows"}}) {
     const Problem problem = parse(fmt::format("conv2d {} acc=chunk", one.words), "f16");
     SCOPED_TRACE(problem.text());
     const auto plan_of = [&](int channels) {
-      PlanOptions options{"conv2d_product"};
+      PlanOptions options{fmt::format("conv2d_product{}", one.form)};
       options.tile = fmt::format("CHANNELS={},VECTORS=1,PARTS={}", channels, one.parts);
       return make_plan(problem, test::runtime().device(), options);
     };

@@ -13,6 +13,7 @@
 #include "check/npy.hpp"
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 #include "tokens/letters.hpp"
 #include "tokens/tokens.hpp"
@@ -103,9 +104,7 @@ void read_case(const std::string& folder, Bundle& bundle) {
     throw BadArgument(fmt::format("a newer clam wrote it ({}): this one reads version {}, not {}",
                                   read.value("clam", "of no version"), kVersion, version));
   }
-  if (version != kVersion) {
-    throw BadArgument(path_in(folder, "case.json") + ": this is no case of a bundle");
-  }
+  throw_if(version != kVersion, "{}: this is no case of a bundle", path_in(folder, "case.json"));
   bundle.problem = read.at("problem").get<std::string>();
   from_json(read, bundle);
   bundle.one_in = std::clamp(bundle.one_in, 1, kMostRuns);
@@ -272,9 +271,8 @@ void write_readme(const std::string& folder, const Bundle& bundle) {
 }
 
 Bundle read_bundle(const std::string& folder) {
-  if (!fs::exists(path_in(folder, "case.json"))) {
-    throw BadArgument(fmt::format("{} is no bundle: it has no case.json", folder));
-  }
+  throw_if(!fs::exists(path_in(folder, "case.json")), "{} is no bundle: it has no case.json",
+           folder);
   try {
     Bundle bundle;
     read_case(folder, bundle);

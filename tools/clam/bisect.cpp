@@ -11,6 +11,7 @@
 #include "process/clean_end.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "verify_graph.hpp"
 
 namespace clam {
@@ -34,12 +35,10 @@ struct Search {
 
 GraphCheck select(const BisectRequest& request, const std::string& mode) {
   if (request.workload.empty()) throw BadArgument("bisect what? Give --workload NAME");
-  if (!read_workload(request.workload, request.parameters).has_graph()) {
-    throw BadArgument(
-        fmt::format("bisect needs a graph, but no node of {} names its tensors; `clam verify "
-                    "--workload` compares each node alone with its reference",
-                    request.workload));
-  }
+  throw_if(!read_workload(request.workload, request.parameters).has_graph(),
+           "bisect needs a graph, but no node of {} names its tensors; `clam verify --workload` "
+           "compares each node alone with its reference",
+           request.workload);
   VerifyRequest graph = request;
   graph.mode = mode;
   return *GraphCheck::select(graph);

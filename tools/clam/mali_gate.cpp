@@ -8,6 +8,7 @@
 
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -71,12 +72,10 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
     const std::string gpu = report.gpu->key;
     std::string& compiler = expectations.compilers[gpu];
     const bool are_all = pattern.empty() && !request.has_gaps();
-    if (!are_all && !compiler.empty() && compiler != report.compiler) {
-      throw BadArgument(
-          fmt::format("the figures of {} are of {}, and this is {}: accept them all, "
-                      "without a pattern, --once or --changed",
-                      gpu, compiler, report.compiler));
-    }
+    throw_if(!are_all && !compiler.empty() && compiler != report.compiler,
+             "the figures of {} are of {}, and this is {}: accept them all, "
+             "without a pattern, --once or --changed",
+             gpu, compiler, report.compiler);
     compiler = report.compiler;
     for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
       const bool goes = !request.has_gaps() && at->first.gpu == gpu &&

@@ -100,10 +100,11 @@ Bundle bundle_of_file(const RecordRequest& request) {
   bundle.options = request.options;
   bundle.problem = "build of " + bundle.file;
   bundle.kernels[bundle.file] = read_file(request.build_only);
-  if ((" " + bundle.options).find(" -I") != std::string::npos) {
-    throw BadArgument("--options: a bundle stands alone, so put the files that are included into " +
-                      bundle.file + ", and leave out -I");
-  }
+  throw_if(
+      (" " + bundle.options).find(" -I") != std::string::npos,
+      "--options: a bundle stands alone, so put the files that are included into {}, and leave "
+      "out -I",
+      bundle.file);
   return bundle;
 }
 

@@ -65,9 +65,7 @@ int hang_limit_s(const ShrinkRequest& request, const Bundle& recorded) {
 Reproduction reproduce(const ShrinkRequest& request, const std::string& device,
                        const Bundle& recorded) {
   constexpr int kFlakyTimes = 10;
-  if (!recorded.judged) {
-    throw BadArgument(request.folder + " is recorded, not judged: clam judge it first");
-  }
+  throw_if(!recorded.judged, "{} is recorded, not judged: clam judge it first", request.folder);
   Reproduction found;
   std::string fault = recorded.seen.right() ? "" : fault_of(recorded.seen);
   int times = std::max(request.times, runs_of_proof(recorded));

@@ -23,6 +23,7 @@
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "watch/recorded.hpp"
 
 namespace clam::cli {
@@ -282,9 +283,8 @@ std::string preloaded_library() {
 std::string preload_text() {
   const char* others = std::getenv("LD_PRELOAD");
   const std::string own = preloaded_library();
-  if (own.find_first_of(" :") != own.npos) {
-    throw BadArgument("the dynamic linker takes no path with a blank or a colon: move " + own);
-  }
+  throw_if(own.find_first_of(" :") != own.npos,
+           "the dynamic linker takes no path with a blank or a colon: move {}", own);
   return others && *others ? own + ":" + others : own;
 }
 
@@ -357,9 +357,8 @@ bool saw_opencl(const std::string& raw) {
 
 void make_target(const std::string& target) {
   std::error_code error;
-  if (fs::exists(target) && !fs::is_empty(target, error)) {
-    throw BadArgument(target + " is there already: name a new folder with -o, or remove it");
-  }
+  throw_if(fs::exists(target) && !fs::is_empty(target, error),
+           "{} is there already: name a new folder with -o, or remove it", target);
   make_folder(target);
 }
 
@@ -373,13 +372,11 @@ void refuse_bad_pattern(const std::string& pattern) {
 }
 
 int run_watch(Cli& cli, const WatchRequest& request) {
-  if (request.distinct && request.launch > 0) {
-    throw BadArgument(
-        "--distinct and --launch: the one writes each that differs, the other one; leave one out");
-  }
-  if (!request.check && !request.with.empty()) {
-    throw BadArgument("--with names the drivers that --check compares with: add --check");
-  }
+  throw_if(
+      request.distinct && request.launch > 0,
+      "--distinct and --launch: the one writes each that differs, the other one; leave one out");
+  throw_if(!request.check && !request.with.empty(),
+           "--with names the drivers that --check compares with: add --check");
   refuse_bad_pattern(request.kernel);
   check_commands("--with", request.with);
   loading(request);  // where it cannot be said, nothing starts and no folder is made

@@ -303,10 +303,8 @@ std::string version_of(const std::vector<std::string>& command, std::chrono::sec
   std::string line, last;
   Process::Read read;
   while ((read = process.read_line(line, patience)) == Process::Read::line) last = line;
-  if (read == Process::Read::nothing) {
-    throw DeviceError(
-        fmt::format("{} --version says nothing for {} s", command[0], patience.count()));
-  }
+  throw_if<DeviceError>(read == Process::Read::nothing, "{} --version says nothing for {} s",
+                        command[0], patience.count());
   const int code = process.wait();
   if (code == 0 && !last.empty()) return last;
   throw_if<Unsupported>(code == 77, "the Mali compilers cannot be had here, for the reason above");

@@ -9,6 +9,7 @@
 
 #include "bundle/case.hpp"
 #include "clam/planner.hpp"
+#include "runtime/refuse.hpp"
 #include "steps.hpp"
 
 namespace clam {
@@ -156,10 +157,8 @@ Tensors Making::inputs() const {
 }
 
 Bundle Making::bundle(const Bundle& like) const {
-  if (!has_plan(like)) {
-    throw Unsupported(
-        fmt::format("{} does not take {} with the kernels of the case", variant, problem.text()));
-  }
+  throw_if<Unsupported>(!has_plan(like), "{} does not take {} with the kernels of the case",
+                        variant, problem.text());
   Bundle made = like;
   made.plan = plan_of(*this);
   made.problem = made.plan->problem;

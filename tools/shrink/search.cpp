@@ -26,7 +26,7 @@ std::int64_t smallest(std::int64_t least, std::int64_t value,
 
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds) {
   Parts parts = first_parts(count);
-  for (std::size_t size = std::max<std::size_t>(1, count / 2); !parts.empty();) {
+  for (std::size_t size = std::max<std::size_t>(1, count); !parts.empty();) {
     const std::size_t before = parts.size();
     // From the end: what is used stands before what uses it.
     for (std::size_t end = parts.size(); end > 0;) {

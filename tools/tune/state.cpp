@@ -17,6 +17,7 @@
 #include "clam/kernels.hpp"
 #include "machine/machine.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::tune {
@@ -89,10 +90,8 @@ std::shared_ptr<void> locked(const std::string& path) {
   const int file = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) throw IoError(fmt::format("cannot write {}: {}", lock, std::strerror(errno)));
   std::shared_ptr<void> held(nullptr, [file](void*) { ::close(file); });
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw IoError(
-        fmt::format("another process searches with {}: wait until it is done, or end it", path));
-  }
+  throw_if<IoError>(::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK,
+                    "another process searches with {}: wait until it is done, or end it", path);
   return held;
 }
 

@@ -17,6 +17,7 @@
 #include "lift/lines.hpp"
 #include "process/isolate.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 #include "stand_alone.hpp"
 
@@ -42,8 +43,9 @@ Dtype dtype_of(const std::string& type, std::int64_t bytes) {
 
 /// Whether its words are parts of something else, as of doubles or structures.
 bool is_opaque(const std::string& type) {
-  static const std::array known{"float", "half", "char",  "uchar", "short",    "ushort", "int",
-                                "uint",  "long", "ulong", "void",  "unsigned", "signed"};
+  static const std::array known{"float",  "half",      "char",      "uchar",   "short",
+                                "ushort", "int",       "uint",      "long",    "ulong",
+                                "void",   "unsigned ", "unsigned*", "signed ", "signed*"};
   return std::none_of(known.begin(), known.end(),
                       [&](const char* word) { return type.rfind(word, 0) == 0; });
 }
@@ -120,11 +122,9 @@ std::vector<TensorSpec> tensors_of(const json& launch) {
 HostTensor read_tensor(const std::string& path, const TensorSpec& spec) {
   const std::string bytes = read_file(path);
   HostTensor tensor(spec.dtype, spec.shape);
-  if (bytes.size() > tensor.bytes() ||
-      bytes.size() + static_cast<std::size_t>(size_of(spec.dtype)) <= tensor.bytes()) {
-    throw BadArgument(
-        fmt::format("{}: {} bytes are needed, it has {}", path, tensor.bytes(), bytes.size()));
-  }
+  throw_if(bytes.size() > tensor.bytes() ||
+               bytes.size() + static_cast<std::size_t>(size_of(spec.dtype)) <= tensor.bytes(),
+           "{}: {} bytes are needed, it has {}", path, tensor.bytes(), bytes.size());
   std::memcpy(tensor.data(), bytes.data(), bytes.size());
   return tensor;
 }

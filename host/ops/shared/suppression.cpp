@@ -262,6 +262,20 @@ Op suppression_op(Schema words, const FrontEnd& front) {
   return op;
 }
 
+Suppression suppression_of_rows(const Problem& p, std::string_view top_k) {
+  Suppression s;
+  s.items = s.sets = p.integer("batch");
+  s.n = p.integer("n");
+  if (p.integer(top_k) > 0) s.top_k = p.integer(top_k);
+  s.scores = s.boxes = "data";
+  s.score_step = s.e = p.integer("e");
+  s.score_index = p.integer("score_index");
+  s.coord_start = p.integer("coord_start");
+  s.id_index = p.integer("force_suppress") == 1 ? -1 : p.integer("id_index");
+  s.iou_threshold = p.number("iou_threshold");
+  return s;
+}
+
 // ---- outputs ----
 
 Launch rows_output(const Problem& p, const Suppression& s, const Decided& decided, bool compact,

@@ -65,6 +65,10 @@ struct FrontEnd {
 /// An op of such words, in three variants; the names are those of the core's main kernels.
 Op suppression_op(Schema words, const FrontEnd& front);
 
+/// Of rows of `data`, by the fields that nms and box_nms share; `top_k` names the most rows looked
+/// at.
+Suppression suppression_of_rows(const Problem& problem, std::string_view top_k);
+
 /// The launch of nms_output.cl that writes rows of `boxes` to `out`.
 Launch rows_output(const Problem&, const Suppression&, const Decided&, bool compact, BoxForm form);
 /// The one that writes, of each set, `indices` (empty: row numbers) of kept rows, and their number.
