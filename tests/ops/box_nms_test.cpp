@@ -167,7 +167,7 @@ TEST_F(box_nms_broken, broken_forms_of_boxes_are_caught) {
       {"a background of the default is kept", "const bool filtered = background_index >= 0;",
        "const bool filtered = background_index >= 0 && background >= 0;",
        "box_nms n=1025 topk=40 id_index=0", "nms_mask", "background"},
-      {"a turned box is turned back", "#if NMS_TURNED\n  return", "#if 0\n  return",
+      {"a turned box is turned back", "if (NMS_TURNED) return", "if (0) return",
        "box_nms n=250", "nms_one", "special"},
       {"sizes are not halved", "half_width = 0.5f * x1", "half_width = x1",
        "box_nms n=200 in_format=center", "nms_one", "every"},

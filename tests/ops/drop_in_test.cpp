@@ -104,7 +104,7 @@ TEST_F(drop_in, a_wrong_result_of_any_op_is_seen) {
       {"nms", "nms.cl", "const float inter = w * h;", "const float inter = w;", "of nms"},
       {"onnx_nms", "onnx_nms.cl", "own >= sum.y", "own > sum.y", "selected of onnx_nms"},
       {"box_nms", "nms_output.cl", "0.5f * (a + c)", "a + c", "out of box_nms"},
-      {"torchvision_nms", "nms.cl", "((a) > (b))", "((a) + 0.1f > (b))", "of torchvision_nms"},
+      {"torchvision_nms", "nms.cl", "(a) > (b)", "((a) + 0.1f > (b))", "of torchvision_nms"},
   };
   for (const Fault& fault : faults) test::expect_in_a_kernel(fault.from);
   for (const Fault& fault : test::of_this_run(faults)) {

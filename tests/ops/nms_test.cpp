@@ -460,7 +460,7 @@ TEST_F(nms_broken, broken_numbers_are_caught) {
       {"a NaN score is kept", " || place > INFINITE", "", "nms n=200", kOne, "special"},
       {"a score of score_min is kept", "order(score_min) + (order(score_min) > -INFINITE)",
        "order(score_min)", "nms n=200", kOne, "ties"},
-      {"> for >=", "((a) >= (b))", "((a) > (b))", "nms n=200", kOne, "boundary"},
+      {"> for >=", "(a) >= (b)", "(a) > (b)", "nms n=200", kOne, "boundary"},
       {"classes are not looked at", "own_class == rest[j].y", "true", "nms n=200", kOne, "boxes"},
       {"0 / 0 is an overlap", "uni <= 0.0f ? zero : ", "", "nms n=250 id_index=-1", kOne,
        "special"},

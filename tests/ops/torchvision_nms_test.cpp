@@ -80,7 +80,7 @@ TEST_F(torchvision_nms_broken, broken_rules_are_caught) {
   const test::KernelFault core[] = {
       {"the rows are none", "count ? clamp(count[set], 0, n) : n",
        "count ? clamp(count[set], 0, n) : 0", "torchvision_nms n=200", "nms_one", "every"},
-      {">= for >", "((a) > (b))", "((a) >= (b))", "torchvision_nms n=200", "nms_one", "boundary"},
+      {">= for >", "(a) > (b)", "(a) >= (b)", "torchvision_nms n=200", "nms_one", "boundary"},
       {"scores of boxes", "at += row * score_step;", "at += row * 4;", "torchvision_nms n=50",
        "nms_one", "every"},
   };
