@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/atomic_file.hpp"
 #include "runtime/refuse.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace clam {
 namespace {
@@ -17,8 +17,7 @@ namespace {
 using namespace std::string_literals;
 
 constexpr std::uint64_t kLargestSide = 65535, kMostBytes = 64 << 20;
-const std::string kPng = "\x89PNG\r\n\x1a\n"s;
-const std::string kPngEnd = "\0\0\0\0IEND\xAE\x42\x60\x82"s;  // its length, name and checksum
+const std::string kPng = "\x89PNG\r\n\x1a\n"s, kPngEnd = "IEND"s;  // a checksum follows
 const std::string kJpeg = "\xff\xd8"s, kJpegEnd = "\xff\xd9"s;
 
 /// Big-endian numbers of a file, in order. Past its end it throws.
@@ -58,7 +57,7 @@ Size png_size(Bytes bytes, const std::string& file) {
   if (bytes.number(4) != 13 || bytes.text(4) != "IHDR") bytes.reject("its IHDR is damaged");
   const std::uint64_t width = bytes.number(4), height = bytes.number(4);
   const std::size_t end = file.rfind(kPngEnd);
-  if (end == file.npos) bytes.reject("it is cut off");
+  if (end == file.npos || end + kPngEnd.size() + 4 > file.size()) bytes.reject("it is cut off");
   return {width, height};
 }
 
