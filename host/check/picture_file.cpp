@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/refuse.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
