@@ -62,7 +62,7 @@ TEST(shrink, many_parts_are_left_out_in_few_questions) {
       return std::binary_search(parts.begin(), parts.end(), part ^ 1);
     });
   };
-  EXPECT_EQ(needed(64, pairs), Parts{});
+  for (const std::size_t count : {2, 4, 64}) EXPECT_EQ(needed(count, pairs), Parts{}) << count;
 }
 
 TEST(shrink, where_a_number_does_for_some_only_one_less_does_not) {

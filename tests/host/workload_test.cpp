@@ -177,6 +177,13 @@ TEST(workload, a_file_may_be_a_patch_of_one_of_clams) {
   file["based_on"] = "dcmt";
   file.erase("patch");
   EXPECT_EQ(refusal(file).rfind("tiny.json: ", 0), 0u) << refusal(file);
+  // Of one that is a patch itself, and with a version of its own.
+  file["based_on"] = "lightglue-192-folded";
+  file["patch"] = json::array();
+  EXPECT_EQ(parse_workload(file.dump(), "tiny.json").nodes.size(),
+            read_workload("lightglue-192-folded").nodes.size());
+  file["clam_workload"] = 7;
+  EXPECT_NE(refusal(file).find("clam_workload"), std::string::npos) << refusal(file);
 }
 
 TEST(workload, reads_a_path) {
