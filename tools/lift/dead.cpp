@@ -101,9 +101,18 @@ class Fold {
 
   // ---- expressions ----
 
+  std::size_t colon_of(std::size_t question) const {
+    std::size_t colon = question;
+    for (int open = 1; open > 0 && colon < text_.size();
+         open += colon < text_.size() && text_[colon].is("?") ? 1 : -1) {
+      colon = next_of(text_, colon + 1, {"?", ":"});
+    }
+    return colon;
+  }
+
   /// A ?: whose condition is known. Returns where to go on.
   std::size_t choose(std::size_t at) {
-    std::size_t begin = at, colon = at;
+    std::size_t begin = at;
     for (int depth = 0; begin > 0; --begin) {
       const Token& token = text_[begin - 1];
       depth -= token.depth();
@@ -111,11 +120,10 @@ class Fold {
           (depth == 0 && (assigns(token) || token.is_one_of({",", ";", "?", ":", "return"}))))
         break;
     }
-    for (int open = 1; open > 0 && colon < text_.size();
-         open += colon < text_.size() && text_[colon].is("?") ? 1 : -1) {
-      colon = next_of(text_, colon + 1, {"?", ":"});
-    }
-    const std::size_t end = next_of(text_, colon + 1, {",", ";", ":"});
+    const std::size_t colon = colon_of(at);
+    std::size_t end = next_of(text_, colon + 1, {",", ";", ":", "?"});
+    while (end < text_.size() && text_[end].is("?"))  // a choice in the last branch
+      end = next_of(text_, colon_of(end) + 1, {",", ";", ":", "?"});
     const Number condition = value(begin, at);
     if (!condition || end >= text_.size()) return at;
     if (*condition != 0) erase(colon, end);
