@@ -134,8 +134,8 @@
 #if CONV2D_CHUNK > 0 && !defined(CLAM_F16)
 #error "conv2d_3x3.cl: CONV2D_CHUNK sums in half, so it needs CLAM_F16"
 #endif
-#if CONV2D_CHUNK > 0 && CONV2D_VECTORS > 1
-#error "conv2d_3x3.cl: beside 32 float sums there are no registers for those of CONV2D_CHUNK"
+#if CONV2D_CHUNK > 0 && CONV2D_VECTORS > 1 && CONV2D_PARTS > 1
+#error "conv2d_3x3.cl: parts with CONV2D_CHUNK have one vector, or local memory would not hold their sums"
 #endif
 #if CONV2D_W % (4 * CONV2D_VECTORS) != 0
 #error "conv2d_3x3.cl: CONV2D_W must be a multiple of a tile, so that vector loads are aligned"
@@ -399,6 +399,11 @@ void finish_row(float4 sum, int first, int channel, Outputs out, __global const 
   if (pixels > 3) store1(v.w, to, at + 3 * SIZE);
 }
 
+// Beside 32 float sums there are no registers for those of CONV2D_CHUNK. The last 16 wait in local
+// memory from chunk to chunk. Volatile, or a compiler would keep them.
+#define WAITS (CONV2D_CHUNK > 0 && CONV2D_VECTORS == 2)
+typedef volatile __local float4* Waiting;
+
 #define PARTIAL_SIZE (CONV2D_PARTS == 1 ? 1 : CONV2D_PARTS * PIXELS * CONV2D_LX * CONV2D_LY)
 
 // sum[i] holds the four channels of pixel i. In parts, the first items of a tile add up and store
@@ -449,6 +454,7 @@ typedef struct {
   uint second;             // from the first vector of a row to the second, or 0 where there is none
   int channels;            // of c
   int iy, ix, rows, columns;  // the pixel of x, and the extents of x
+  Waiting waiting;            // sums of the second vector of pixels
 } Reads;
 
 // What lies inside x: a row of taps, and l and h of the file's picture. Asked where it is needed:
@@ -589,15 +595,22 @@ void add_row(Chunk* sum, const Reads* in, Address x, uint at, Address w, uint w_
 #endif
 }
 
+// To the sums of pixel i.
+void add_to(float4* sum, const Reads* in, int i, half4 t) {
+  const float4 v = (float4)((float)t.x, (float)t.y, (float)t.z, (float)t.w);
+  if (i < 4 || !WAITS) {
+    sum[i] += v;
+  } else {
+    in->waiting[(i - 4) * CONV2D_LX * CONV2D_LY] += v;
+  }
+}
+
 void add_chunk(float4* sum, const Reads* in, Chunk* part) {
   if (has_low(in)) part->t[0] += part->l;
 #if CONV2D_STRIDE == 1
   if (has_high(in)) part->t[PIXELS - 1] += part->h;
 #endif
-  for (int i = 0; i < PIXELS; ++i) {
-    const half4 t = part->t[i];
-    sum[i] += (float4)((float)t.x, (float)t.y, (float)t.z, (float)t.w);
-  }
+  for (int i = 0; i < PIXELS; ++i) add_to(sum, in, i, part->t[i]);
 }
 
 // The channels of a chunk for one pixel, wherever they lie. Taps 1, 0, 2 are summed in t[i], and a
@@ -637,9 +650,8 @@ void sum_anywhere(float4* sum, const Reads* in) {
       do {
         const int column = (int)(low_half(pixel) - begin) / (int)SIZE;
         const half4 t = pixel_of_chunk(in, pixel, w, column);
-        const float4 v = (float4)((float)t.x, (float)t.y, (float)t.z, (float)t.w);
         for (int j = 0; j < PIXELS; ++j) {
-          if (j * CONV2D_STRIDE == column) sum[j] += v;
+          if (j * CONV2D_STRIDE == column) add_to(sum, in, j, t);
         }
         pixel = advanced(pixel, CONV2D_STRIDE * SIZE, 1);
       } while (low_half(pixel) != end);
@@ -668,6 +680,10 @@ void sum_channels(float4* sum, const Reads* in) {
 #endif
 
 // ---- the kernel ----
+
+// Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once more:
+// 44 instructions of 450. One value more in the loop makes it even.
+#define KEEPS (CONV2D_CHUNK > 0 && (CONV2D_W & (CONV2D_W - 1)) != 0)
 
 // One work-item a tile, or CONV2D_PARTS of them, each with its range of c. w is packed by
 // conv2d_pack of conv2d.cl, so that the vectors which a group reads for one tap lie side by side.
@@ -728,8 +744,16 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   // With stride 2 the last tile of a row may need less than two vectors.
   const int always = CONV2D_VECTORS == 2 || (CONV2D_W > 0 && CONV2D_W % 8 == 0);
   in.second = always || has_high(&in) ? 4 * SIZE : 0;
+#if WAITS
+  __local float4 wait[4 * CONV2D_LX * CONV2D_LY];
+  in.waiting = wait + (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
+#endif
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
+  for (int i = 0; WAITS && i < 4; ++i) in.waiting[i * CONV2D_LX * CONV2D_LY] = (float4)(0.0f);
+#if KEEPS
+  const int kept = out.channels | tile.oy;
+#endif
   // `|` makes one branch, and so leaves fewer values in registers than `||`.
   if (ends_above(x, x_at + tile.channels * plane) |
       ends_above(wp, w_at + tile.channels * 9 * WEIGHT_STEP)) {
@@ -741,6 +765,10 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
     in.w = beside(wp, w_at);
     sum_channels(sum, &in);
   }
+#if KEEPS
+  out.channels = min(out.channels, kept);
+#endif
+  for (int i = 0; WAITS && i < 4; ++i) sum[4 + i] = in.waiting[i * CONV2D_LX * CONV2D_LY];
   finish(sum, out, b, r, y, partial);
 }
 

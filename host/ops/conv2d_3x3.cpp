@@ -64,10 +64,14 @@ Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
   if (cut.vectors == 2 && fixed_map(conv).empty()) {
     return "two vectors would spill beside a map that is no constant";
   }
-  if (cut.vectors == 2 && conv.dtype == Dtype::f16 && !conv.bias) {
+  if (cut.vectors == 2 && chunk == 0 && conv.dtype == Dtype::f16 && !conv.bias) {
     return "two vectors of halves would spill without a bias";  // 16 times with Mesa 25
   }
+  if (cut.vectors == 2 && chunk > 0 && conv.stride_h == 2) {
+    return "two vectors of chunks would spill with stride 2";  // once with Mesa 25
+  }
   if (cut.parts == 1) return {};
+  if (cut.vectors == 2 && chunk > 0) return "local memory holds no sums of two vectors in parts";
   if (items < cut.parts || device.max_work_items.size() < 3 ||
       device.max_work_items[2] < cut.parts) {
     return fmt::format("a group has no {} work-items", cut.parts);

@@ -38,18 +38,20 @@ Plan on_cores(int cores, const Problem& problem, const std::string& variant) {
   return make_plan(problem, device, {variant});
 }
 
-using conv2d_device = test::OpDevice;
-
-class conv2d_product_device : public test::OpDevice {
+class conv2d_device : public test::OpDevice {
  protected:
-  static void expect_right_on_cores(int cores, const Problem& problem, const std::string& variant) {
-    expect_right(on_cores(cores, problem, variant), problem);
-  }
   static void expect_right(const Plan& plan, const Problem& problem) {
     SCOPED_TRACE(problem.text() + plan.launches.back().options);
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     Trial trial(test::runtime(), plan);
     expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+  }
+};
+
+class conv2d_product_device : public conv2d_device {
+ protected:
+  static void expect_right_on_cores(int cores, const Problem& problem, const std::string& variant) {
+    expect_right(on_cores(cores, problem, variant), problem);
   }
 };
 
@@ -178,10 +180,32 @@ TEST_F(conv2d_device, a_rest_of_a_chunk_of_any_length_is_right) {
     const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile});
     const std::string& options = plan.launches.back().options;
     EXPECT_TRUE(test::contains(options, fmt::format("REST={} ", rest))) << options;
-    const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-    Trial trial(test::runtime(), plan);
-    expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
+    expect_right(plan, problem);
   }
+}
+
+/// A tile that only large maps are planned with. The sums of its second vector wait in local
+/// memory.
+struct TwoVectorsOfChunks {
+  const char *words, *chunk;
+  Plan plan() const {
+    return make_plan(problem(), test::runtime().device(),
+                     {"conv2d_3x3", 0, fmt::format("VECTORS=2,CHUNK={},PARTS=1", chunk)});
+  }
+  Problem problem() const {
+    return Problem::parse(fmt::format("conv2d {} r=3 pad=1 acc=chunk dtype=f16", words));
+  }
+};
+
+constexpr TwoVectorsOfChunks kTwoVectorsOfChunks[] = {
+    {"c=12 h=40 w=40 k=30 bias residual act=relu", "4"},
+    {"n=2 c=7 h=48 w=24 k=66", "1"},
+    {"c=32 h=32 w=24 k=48 groups=2 bias", "8"},
+    {"c=9 h=2 w=512 k=65 bias act=silu", "3"}};
+
+TEST_F(conv2d_device, two_vectors_of_chunks_are_right) {
+  CLAM_NEEDS_F16();
+  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks) expect_right(one.plan(), one.problem());
 }
 
 /// Of vectors that overlap, each adds r to its own pixels alone.
@@ -432,6 +456,18 @@ TEST_F(conv2d_broken, second_four_channels_by_the_weights_of_the_first_are_caugh
   const PlanOptions wanted{"conv2d_product", 0, "CHANNELS=8,VECTORS=1,PARTS=1"};
   Trial trial(*broken, make_plan(problem, broken->device(), wanted));
   const Reference reference = expected(problem, inputs, Check::exact);
+  EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
+}
+
+TEST_F(conv2d_broken, sums_that_wait_in_one_place_are_caught) {
+  CLAM_NEEDS_F16();
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "conv2d_3x3.cl", "in->waiting[(i - 4) *", "in->waiting[(i - 4) / 2 *");
+  const auto broken = test::runtime_with_kernels(folder);
+  const TwoVectorsOfChunks& one = kTwoVectorsOfChunks[0];
+  const Tensors inputs = make_inputs(one.problem(), data_set("exact"), test::seed());
+  Trial trial(*broken, one.plan());
+  const Reference reference = expected(one.problem(), inputs, Check::exact);
   EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
 }
 
