@@ -751,9 +751,7 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
   float4 sum[PIXELS];
   for (int i = 0; i < PIXELS; ++i) sum[i] = (float4)(0.0f);
   for (int i = 0; WAITS && i < 4; ++i) in.waiting[i * CONV2D_LX * CONV2D_LY] = (float4)(0.0f);
-#if KEEPS
   const int kept = out.channels | tile.oy;
-#endif
   // `|` makes one branch, and so leaves fewer values in registers than `||`.
   if (ends_above(x, x_at + tile.channels * plane) |
       ends_above(wp, w_at + tile.channels * 9 * WEIGHT_STEP)) {
@@ -765,9 +763,7 @@ __kernel GROUP void conv2d_3x3(__global const T* x, __global const T* wp, __glob
     in.w = beside(wp, w_at);
     sum_channels(sum, &in);
   }
-#if KEEPS
-  out.channels = min(out.channels, kept);
-#endif
+  if (KEEPS) out.channels = min(out.channels, kept);
   for (int i = 0; WAITS && i < 4; ++i) sum[4 + i] = in.waiting[i * CONV2D_LX * CONV2D_LY];
   finish(sum, out, b, r, y, partial);
 }

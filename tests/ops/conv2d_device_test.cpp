@@ -38,18 +38,16 @@ Plan on_cores(int cores, const Problem& problem, const std::string& variant) {
   return make_plan(problem, device, {variant});
 }
 
-class conv2d_device : public test::OpDevice {
- protected:
+using conv2d_device = test::OpDevice;
+
+class conv2d_product_device : public test::OpDevice {
+ public:
   static void expect_right(const Plan& plan, const Problem& problem) {
     SCOPED_TRACE(problem.text() + plan.launches.back().options);
     const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
     Trial trial(test::runtime(), plan);
     expect_pass(trial, inputs, expected(problem, inputs, Check::exact));
   }
-};
-
-class conv2d_product_device : public conv2d_device {
- protected:
   static void expect_right_on_cores(int cores, const Problem& problem, const std::string& variant) {
     expect_right(on_cores(cores, problem, variant), problem);
   }
@@ -180,7 +178,7 @@ TEST_F(conv2d_device, a_rest_of_a_chunk_of_any_length_is_right) {
     const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile});
     const std::string& options = plan.launches.back().options;
     EXPECT_TRUE(test::contains(options, fmt::format("REST={} ", rest))) << options;
-    expect_right(plan, problem);
+    conv2d_product_device::expect_right(plan, problem);
   }
 }
 
@@ -205,7 +203,8 @@ constexpr TwoVectorsOfChunks kTwoVectorsOfChunks[] = {
 
 TEST_F(conv2d_device, two_vectors_of_chunks_are_right) {
   CLAM_NEEDS_F16();
-  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks) expect_right(one.plan(), one.problem());
+  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks)
+    conv2d_product_device::expect_right(one.plan(), one.problem());
 }
 
 /// Of vectors that overlap, each adds r to its own pixels alone.
