@@ -206,9 +206,7 @@ WorkFinding judge_work(const std::vector<Span>& spans, const Limits& limits, dou
   const Sizes sizes = by_size(spans);
   WorkFinding fit = events_fit_the_wait(spans);
   for (const auto& [iterations, some] : sizes) {
-    if (fit.finding == Finding::agrees && some.size() >= kEnough) {
-      fit = events_fit_the_wait(some);
-    }
+    if (fit.finding == Finding::agrees && some.size() >= kEnough) fit = events_fit_the_wait(some);
   }
   if (fit.finding == Finding::wrong || limits.launch_us <= 0) return fit;
   WorkFinding cover = events_cover_the_wait(spans, sizes, limits, share);

@@ -251,10 +251,8 @@ Reason clblast_lacks(const Problem& problem) {
   const Conv2d conv(problem);
   if (conv.groups > 1) return "CLBlast has no depthwise or grouped convolution";
   if (conv.nhwc) return "CLBlast's Convgemm takes layout=nchw only";
-  if (conv.pad_t != conv.pad_b || conv.pad_l != conv.pad_r) {
-    return "CLBlast's Convgemm pads opposite sides alike";
-  }
-  return {};
+  return reason_if(conv.pad_t != conv.pad_b || conv.pad_l != conv.pad_r,
+                   "CLBlast's Convgemm pads opposite sides alike");
 }
 
 std::string clblast_routine(const Problem& problem) {

@@ -45,12 +45,10 @@ BoxRows::BoxRows(const std::string& name, const HostTensor& tensor, const BoxFor
     : tensor_(tensor), format_(format) {
   const Shape& shape = tensor.shape();
   const std::size_t axes = shape.size();
-  if (tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5) {
-    refuse(
-        "{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
-        "[batch, n, e], with e of 5 or more",
-        name, clam::name(tensor.dtype()), to_string(shape));
-  }
+  throw_if(tensor.dtype() == Dtype::i32 || (axes != 2 && axes != 3) || shape.back() < 5,
+           "{} holds {}[{}], which are no box rows: these are f32 or f16 [n, e] or "
+           "[batch, n, e], with e of 5 or more",
+           name, clam::name(tensor.dtype()), to_string(shape));
   e_ = shape[axes - 1], n_ = shape[axes - 2];
   if (axes == 3) batch_ = shape[0];
   check_format(name, format, e_);

@@ -185,10 +185,8 @@ Reason bad_argument(const ArgTag& tag, const Names& names, const Plan& plan, con
   if (!buffer) return needs(false, "a buffer");
   const TensorSpec* tensor = plan.tensor(buffer->name);
   const bool writes = tag.kind != Kind::in;
-  if (writes && tensor && tensor->role == TensorSpec::Role::input) {
-    return fmt::format("argument {} is written, but '{}' is an input", tag.name, buffer->name);
-  }
-  return {};
+  return reason_if(writes && tensor && tensor->role == TensorSpec::Role::input,
+                   "argument {} is written, but '{}' is an input", tag.name, buffer->name);
 }
 
 Reason bad_geometry(const char* what, const std::vector<std::string>& formulas, const Names& names,

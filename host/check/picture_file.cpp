@@ -110,10 +110,9 @@ PictureFile read_picture(const std::string& file) {
   if (is_odd) refuse("cannot read {}: it is no file", file);
   if (std::filesystem::is_regular_file(status)) {
     const std::uint64_t size = std::filesystem::file_size(file, error);
-    if (!error && size > kMostBytes) {
-      refuse("{} is not a usable picture: it has {} bytes, needs at most {}", file, size,
+    throw_if(!error && size > kMostBytes,
+             "{} is not a usable picture: it has {} bytes, needs at most {}", file, size,
              kMostBytes);
-    }
   }
   return parse_picture(file, read_file(file));
 }

@@ -24,9 +24,8 @@ const std::string kBegin = "//@shared", kEnd = "//@end", kOptions = "options";
 /// What stands behind the head of a shared file, which ends at the first empty line.
 std::string body_of(const std::string& name, const std::string& text) {
   const std::size_t head = text.find("\n\n");
-  if (head == text.npos || text.back() != '\n') {
-    refuse("shared/{}.cl: needs a head, an empty line, and text that ends with its line", name);
-  }
+  throw_if(head == text.npos || text.back() != '\n',
+           "shared/{}.cl: needs a head, an empty line, and text that ends with its line", name);
   return text.substr(head + 2);
 }
 

@@ -28,9 +28,7 @@ void check_conv2d(const Problem& problem, Schema::Values& values) {
                Conv2d::reach(conv.s, conv.dilation_w),
                Conv2d::padded(conv.w, conv.pad_l, conv.pad_r), "columns");
   if (problem.choice("algo") != "winograd") return;
-  if (const Reason reason = not_winograd(problem)) {
-    bad_field(problem, "algo", "but " + *reason);
-  }
+  if (const Reason reason = not_winograd(problem)) bad_field(problem, "algo", "but " + *reason);
 }
 
 std::vector<Field> conv2d_fields() {

@@ -10,23 +10,16 @@ Reason cannot_read_rows(const Conv2d& conv) {
   if (Reason reason = not_3x3(conv, 2)) return reason;
   if (conv.pad_l != 1) return fmt::format("pad_l={}, not 1", conv.pad_l);
   if (conv.w % kConvTile != 0) return fmt::format("w={} is no multiple of {}", conv.w, kConvTile);
-  if (std::int64_t{conv.ow()} * conv.stride_w > conv.w) {
-    return fmt::format("pad_r={} makes rows of y longer than those of x", conv.pad_r);
-  }
-  return {};
+  return reason_if(std::int64_t{conv.ow()} * conv.stride_w > conv.w,
+                   "pad_r={} makes rows of y longer than those of x", conv.pad_r);
 }
 
 /// The map as constants, where its rows end with those of y. Where it must be, a small one too.
 std::string fixed_map(const Conv2d& conv, bool must = false) {
   if (conv.ow() * conv.stride_w != conv.w) return {};
-  if (must) {
-    return fmt::format(" -DCONV2D_H={} -DCONV2D_W={}", conv.h, conv.w);
-  }
+  if (must) return fmt::format(" -DCONV2D_H={} -DCONV2D_W={}", conv.h, conv.w);
   return fixed(conv, {{"CONV2D_H", conv.h}, {"CONV2D_W", conv.w}});
 }
-
-/// Sums in half leave no registers: in parts, a map that is no constant spills.
-bool parts_need_fixed_map(int chunk) { return chunk > 0; }
 
 /// Channels that are summed in half together: as many as divide them all; 0: none.
 int chunk_of(const Problem& problem) {
@@ -76,7 +69,7 @@ Reason cannot_have(const Conv2d& conv, const RowsCut& cut, int chunk, int items,
       device.max_work_items[2] < cut.parts) {
     return fmt::format("a group has no {} work-items", cut.parts);
   }
-  return reason_if(parts_need_fixed_map(chunk) && fixed_map(conv, true).empty(),
+  return reason_if(chunk > 0 && fixed_map(conv, true).empty(),  // sums in half leave no registers
                    "parts would spill beside a map that is no constant");
 }
 
@@ -130,13 +123,12 @@ void plan_3x3(const Request& request, Plan& plan) {
   const int chunk = chunk_of(request.problem);
   const RowsCut cut = choose(rows_cuts(request), request);
   const Group group{cut.lx, cut.ly};
-  const std::string text =
-      options(request, group,
-              fmt::format(" -DCONV2D_PARTS={} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}",
-                          cut.parts, cut.vectors, conv.stride_h,
-                          chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
-                          fixed_map(conv, cut.parts > 1 && parts_need_fixed_map(chunk)),
-                          split_addresses(request.device)));
+  const std::string text = options(
+      request, group,
+      fmt::format(" -DCONV2D_PARTS={} -DCONV2D_VECTORS={} -DCONV2D_STRIDE={}{}{}{}", cut.parts,
+                  cut.vectors, conv.stride_h,
+                  chunk > 0 ? fmt::format(" -DCONV2D_CHUNK={}", chunk) : "",
+                  fixed_map(conv, cut.parts > 1 && chunk > 0), split_addresses(request.device)));
   add_pack(conv, group, cut.rows, plan);
   plan.launches.push_back(group_launch(
       "conv2d_3x3.cl", "conv2d_3x3", text, group, cut.columns, cut.rows, conv.n,

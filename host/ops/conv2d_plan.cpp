@@ -70,10 +70,8 @@ std::string split_addresses(const DeviceInfo& device) {
 Reason not_pointwise(const Conv2d& conv) {
   if (conv.r > 1 || conv.s > 1) return fmt::format("the filter is {}x{}, not 1x1", conv.r, conv.s);
   if (conv.stride_h > 1 || conv.stride_w > 1) return "the stride is over 1";
-  if (conv.pad_t > 0 || conv.pad_l > 0 || conv.pad_b > 0 || conv.pad_r > 0) {
-    return "the input is padded";
-  }
-  return {};
+  return reason_if(conv.pad_t > 0 || conv.pad_l > 0 || conv.pad_b > 0 || conv.pad_r > 0,
+                   "the input is padded");
 }
 
 void add_pack(const Conv2d& conv, Group group, int rows, Plan& plan) {

@@ -197,8 +197,8 @@ struct TwoVectorsOfChunks {
 
 constexpr TwoVectorsOfChunks kTwoVectorsOfChunks[] = {
     {"c=12 h=40 w=40 k=30 bias residual act=relu", "4"},
-    {"n=2 c=7 h=48 w=24 k=66", "1"},
-    {"c=32 h=32 w=24 k=48 groups=2 bias", "8"},
+    {"n=2 c=8 h=48 w=24 k=66", "8"},
+    {"c=24 h=32 w=24 k=64 groups=2 bias", "4"},
     {"c=9 h=2 w=512 k=65 bias act=silu", "3"}};
 
 TEST_F(conv2d_device, two_vectors_of_chunks_are_right) {

@@ -62,8 +62,7 @@ std::string last_words(const Bundle& bundle, const std::string& folder) {
   if (bundle.seen.outcome != Seen::Outcome::crashed || !fs::exists(log)) return "";
   std::string text;
   for (const std::string& line : last_lines(read_file(log))) text += "    " + line + "\n";
-  if (text.empty()) return "";
-  return "\nThe driver printed (driver.log has all of it):\n\n" + text;
+  return text.empty() ? "" : "\nThe driver printed (driver.log has all of it):\n\n" + text;
 }
 
 std::string expected_text(const Bundle& bundle) {

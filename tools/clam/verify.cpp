@@ -70,9 +70,7 @@ void run_row_isolated(const Session& session, const VerifyRequest& request, Veri
   const std::string file = folder.file("row.json");  // what a kernel prints is not in it
   const Fate fate =
       run_isolated(words_of(session, request, row, file), std::chrono::seconds(request.limit_s));
-  if (const Reason misfortune = fate.misfortune()) {
-    return end(row, Status::error, *misfortune);
-  }
+  if (const Reason misfortune = fate.misfortune()) return end(row, Status::error, *misfortune);
   try {
     take_result(json::parse(read_file(file)).at("results").at(0), row);
   } catch (const std::exception& error) {  // what went wrong there has been said on stderr

@@ -101,13 +101,12 @@ class Fold {
 
   // ---- expressions ----
 
-  std::size_t colon_of(std::size_t question) const {
-    std::size_t colon = question;
-    for (int open = 1; open > 0 && colon < text_.size();
-         open += colon < text_.size() && text_[colon].is("?") ? 1 : -1) {
-      colon = next_of(text_, colon + 1, {"?", ":"});
-    }
-    return colon;
+  /// The first of `signs` behind `at`, "?" among them, that is not inside another choice.
+  std::size_t past_choices(std::size_t at, const std::vector<const char*>& signs) const {
+    at = next_of(text_, at + 1, signs);
+    while (at < text_.size() && text_[at].is("?"))
+      at = next_of(text_, past_choices(at, {"?", ":"}) + 1, signs);
+    return at;
   }
 
   /// A ?: whose condition is known. Returns where to go on.
@@ -120,10 +119,8 @@ class Fold {
           (depth == 0 && (assigns(token) || token.is_one_of({",", ";", "?", ":", "return"}))))
         break;
     }
-    const std::size_t colon = colon_of(at);
-    std::size_t end = next_of(text_, colon + 1, {",", ";", ":", "?"});
-    while (end < text_.size() && text_[end].is("?"))  // a choice in the last branch
-      end = next_of(text_, colon_of(end) + 1, {",", ";", ":", "?"});
+    const std::size_t colon = past_choices(at, {"?", ":"}),
+                      end = past_choices(colon, {"?", ":", ",", ";"});
     const Number condition = value(begin, at);
     if (!condition || end >= text_.size()) return at;
     if (*condition != 0) erase(colon, end);

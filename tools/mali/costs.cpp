@@ -93,10 +93,9 @@ constexpr const char* kColumns[] = {"kernel",  "dtype",   "acc",  "tile",
 /// Each row as an object, without what is null.
 std::vector<json> rows_of(const std::string& text) {
   const json table = json::parse(text, nullptr, false);
-  if (!table.is_object() || table.value("columns", json()) != json(kColumns) ||
-      !table.contains("costs") || !table["costs"].is_array()) {
-    throw BadArgument("this is no table of costs: it has no list 'costs' of the known columns");
-  }
+  throw_if(!table.is_object() || table.value("columns", json()) != json(kColumns) ||
+               !table.contains("costs") || !table["costs"].is_array(),
+           "this is no table of costs: it has no list 'costs' of the known columns");
   std::vector<json> rows;
   for (const json& values : table["costs"]) {
     json row;

@@ -91,8 +91,7 @@ bool has_figure(const Cut& cut, std::string_view name) {
 
 Family family_of(const Cut& cut) {
   if (has_figure(cut, "tuples")) return Family::bifrost;
-  if (has_figure(cut, "bundles")) return Family::midgard;
-  return Family::valhall;
+  return has_figure(cut, "bundles") ? Family::midgard : Family::valhall;
 }
 
 /// Lines up to the SHADER-DB line, which is left out; it goes to `figures`.

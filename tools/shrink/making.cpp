@@ -138,9 +138,7 @@ bool Making::has_plan(const Bundle& like) const {
 
 Tensors Making::inputs() const {
   Tensors made;
-  if (!data_set.empty()) {
-    made = make_inputs(problem, find_data_set(problem, data_set), seed);
-  }
+  if (!data_set.empty()) made = make_inputs(problem, find_data_set(problem, data_set), seed);
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::input) continue;
     const auto own = given.find(spec.name);

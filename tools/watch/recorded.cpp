@@ -163,9 +163,7 @@ void take_tensors(const Recorded& recorded, const json& launch, Bundle& bundle) 
     };
     bundle.inputs[spec.name] = read_tensor(file(".before"), spec);
     if (spec.role != Role::output) continue;
-    if (fs::exists(file(".after"))) {
-      bundle.expected[spec.name] = read_tensor(file(".after"), spec);
-    }
+    if (fs::exists(file(".after"))) bundle.expected[spec.name] = read_tensor(file(".after"), spec);
     if (is_opaque(argument_in(launch, i).at("type"))) bundle.opaque.push_back(spec.name);
   }
 }
