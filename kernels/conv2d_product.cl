@@ -699,8 +699,8 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 
 // ---- the kernels ----
 
-// Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once more:
-// 29 instructions of 547, or 60 of 964. One value more in the loop makes it even, in these forms.
+// Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once more.
+// That is 29 instructions of 547, or 60 of 964. One more value makes it even, in these forms.
 #define KEEPS_IN_PARTS (CHANNELS == 4 && (CONV2D_FLAT || (CONV2D_LOOSE && !CONV2D_RESIDUAL)))
 #define KEEPS_WHOLE (CONV2D_FLAT || (CHANNELS == 4 && !CONV2D_LOOSE))
 #define KEEPS (ACC == 1 && (CONV2D_PARTS == 1 ? KEEPS_WHOLE : KEEPS_IN_PARTS))
