@@ -201,10 +201,21 @@ constexpr TwoVectorsOfChunks kTwoVectorsOfChunks[] = {
     {"c=24 h=32 w=24 k=64 groups=2 bias", "4"},
     {"c=9 h=2 w=512 k=65 bias act=silu", "3"}};
 
-TEST_F(conv2d_device, two_vectors_of_chunks_are_right) {
+TEST_F(conv2d_device, two_vectors_of_chunks_are_right_by_split_addresses_too) {
   CLAM_NEEDS_F16();
-  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks)
-    conv2d_product_device::expect_right(one.plan(), one.problem());
+  const test::TemporaryFolder folder;
+  test::break_kernel(folder, "conv2d_3x3.cl", "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
+  const auto carrying = test::runtime_with_kernels(folder);
+  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks) {
+    const Plan plan = one.plan();
+    conv2d_product_device::expect_right(plan, one.problem());
+    const Tensors inputs = make_inputs(one.problem(), data_set("zero_mean"), test::seed());
+    Trial whole(test::runtime(), plan), split(test::runtime(), with_split(plan));
+    Trial carried(*carrying, with_split(plan));
+    const HostTensor y = run(whole, inputs).at("y");
+    EXPECT_TRUE(run(split, inputs).at("y") == y);
+    EXPECT_TRUE(run(carried, inputs).at("y") == y);
+  }
 }
 
 /// Of vectors that overlap, each adds r to its own pixels alone.
