@@ -700,10 +700,11 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 // ---- the kernels ----
 
 // Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once more.
-// That is 29 instructions of 547, or 60 of 964. One more value makes it even, in these forms.
+// That is 29 instructions of 547, or 60 of 964. One more value makes it even, in these forms. In a
+// rest it is the other way round.
 #define KEEPS_IN_PARTS (CHANNELS == 4 && (CONV2D_FLAT || (CONV2D_LOOSE && !CONV2D_RESIDUAL)))
 #define KEEPS_WHOLE (CONV2D_FLAT || (CHANNELS == 4 && !CONV2D_LOOSE))
-#define KEEPS (ACC == 1 && (CONV2D_PARTS == 1 ? KEEPS_WHOLE : KEEPS_IN_PARTS))
+#define KEEPS (ACC == 1 && !CONV2D_REST && (CONV2D_PARTS == 1 ? KEEPS_WHOLE : KEEPS_IN_PARTS))
 
 // One work-item a tile, or CONV2D_PARTS of them, each with its range of planes. wp is packed by
 // conv2d_product_pack: a work-item reads it from its first element to its last.
