@@ -469,7 +469,7 @@ TEST_F(conv2d_broken, second_four_channels_by_the_weights_of_the_first_are_caugh
   EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
 }
 
-TEST_F(conv2d_broken, sums_that_wait_in_one_place_are_caught) {
+TEST_F(conv2d_device, sums_that_wait_in_one_place_are_caught) {
   CLAM_NEEDS_F16();
   const test::TemporaryFolder folder;
   test::break_kernel(folder, "conv2d_3x3.cl", "in->waiting[(i - 4) *", "in->waiting[(i - 4) / 2 *");
