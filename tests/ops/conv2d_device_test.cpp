@@ -144,11 +144,13 @@ TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
     int parts;
     const char *words, *form = "";
   };
-  for (const Case& one :
-       {Case{1, "n=2 c=64 h=8 w=8 k=15 r=1 bias residual"},
-        Case{1, "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"}, Case{1, "c=69 h=5 w=7 k=12 r=1"},
-        Case{2, "c=74 h=5 w=7 k=12 r=1 bias"}, Case{1, "c=13 h=5 w=8 k=12 r=3 pad=1", "_rows"},
-        Case{3, "c=7 h=5 w=8 k=12 r=3 pad=1", "_rows"}}) {
+  const std::vector<Case> all = {{1, "n=2 c=64 h=8 w=8 k=15 r=1 bias residual"},
+                                 {1, "c=32 h=9 w=10 k=12 r=3 stride=2 pad=1"},
+                                 {1, "c=69 h=5 w=7 k=12 r=1"},
+                                 {2, "c=74 h=5 w=7 k=12 r=1 bias"},
+                                 {1, "c=13 h=5 w=8 k=12 r=3 pad=1", "_rows"},
+                                 {3, "c=7 h=5 w=8 k=12 r=3 pad=1", "_rows"}};
+  for (const Case& one : test::of_this_run(all)) {
     const Problem problem = parse(fmt::format("conv2d {} acc=chunk", one.words), "f16");
     SCOPED_TRACE(problem.text());
     const auto plan_of = [&](int channels) {
@@ -195,7 +197,7 @@ struct TwoVectorsOfChunks {
   }
 };
 
-constexpr TwoVectorsOfChunks kTwoVectorsOfChunks[] = {
+const std::vector<TwoVectorsOfChunks> kTwoVectorsOfChunks = {
     {"c=12 h=40 w=40 k=30 bias residual act=relu", "4"},
     {"n=2 c=8 h=48 w=24 k=66", "8"},
     {"c=24 h=32 w=24 k=64 groups=2 bias", "4"},
@@ -206,7 +208,7 @@ TEST_F(conv2d_device, two_vectors_of_chunks_are_right_by_split_addresses_too) {
   const test::TemporaryFolder folder;
   test::break_kernel(folder, "conv2d_3x3.cl", "< (uint)(ulong)base", ">= 0 * (uint)(ulong)base");
   const auto carrying = test::runtime_with_kernels(folder);
-  for (const TwoVectorsOfChunks& one : kTwoVectorsOfChunks) {
+  for (const TwoVectorsOfChunks& one : test::of_this_run(kTwoVectorsOfChunks)) {
     const Plan plan = one.plan();
     conv2d_product_device::expect_right(plan, one.problem());
     const Tensors inputs = make_inputs(one.problem(), data_set("zero_mean"), test::seed());
