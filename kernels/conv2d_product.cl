@@ -406,9 +406,9 @@ S4 load_loose(__global const Loose4* p) {
 #define FIRST NEXT
 #endif
 #if CONV2D_LOOSE
-#define PIXELS(v) load_loose((__global const Loose4*)PLACE(x, v * in.second))
+#define PIXELS(v) load_loose((__global const Loose4*)PLACE(x, behind + v * in.second))
 #else
-#define PIXELS(v) load_t((__global const T4*)PLACE(x, v * in.second))
+#define PIXELS(v) load_t((__global const T4*)PLACE(x, behind + v * in.second))
 #endif
 #define WITH_X(v, ADD)         \
   {                            \
@@ -418,13 +418,17 @@ S4 load_loose(__global const Loose4* p) {
 #define WEIGHTS(j, i_at) \
   const S4 weights##j =  \
       *(__global const S4*)PLACE(w, (i_at) * WEIGHT_STEP + j * 4 * (uint)sizeof(S));
-#define ONE(ADD, i_at)          \
+// The plane that lies `bytes` behind x. Multiples of a plane's bytes stay in registers: x moves on
+// once in four planes.
+#define PLANE(ADD, i_at, bytes) \
   {                             \
+    const uint behind = bytes;  \
     EACH_WEIGHTS(WEIGHTS, i_at) \
     EACH_VECTOR(WITH_X, ADD)    \
-    MOVE(x, in.plane);          \
   }
-#define FOUR(ADD, i_at) ONE(ADD, i_at) ONE(NEXT, i_at + 1) ONE(NEXT, i_at + 2) ONE(NEXT, i_at + 3)
+#define FOUR(ADD, i_at)                               \
+  PLANE(ADD, i_at, 0) PLANE(NEXT, i_at + 1, in.plane) \
+  PLANE(NEXT, i_at + 2, two) PLANE(NEXT, i_at + 3, three) MOVE(x, four);
 
 #if ACC == 0
 #define TRIP 8
@@ -440,11 +444,12 @@ S4 load_loose(__global const Loose4* p) {
 #endif
 
 // The rest, one plane after the other: a compiler knows which of them there are.
-#define ONE_MORE(i) if (i < CONV2D_REST) ONE(NEXT, i)
-#define FOUR_MORE(i) ONE_MORE(i) ONE_MORE(i + 1) ONE_MORE(i + 2) ONE_MORE(i + 3)
-#define REST                                                                       \
-  ONE(FIRST, 0) FOUR_MORE(1) FOUR_MORE(5) FOUR_MORE(9) FOUR_MORE(13) FOUR_MORE(17) \
-  FOUR_MORE(21) FOUR_MORE(25) FOUR_MORE(29)
+#define ONE_MORE(i, bytes) if (i < CONV2D_REST) PLANE(NEXT, i, bytes)
+#define THREE_MORE(i) ONE_MORE(i, in.plane) ONE_MORE(i + 1, two) ONE_MORE(i + 2, three)
+#define FOUR_MORE(i) MOVE(x, i < CONV2D_REST ? four : 0); ONE_MORE(i, 0) THREE_MORE(i + 1)
+#define REST                                                                             \
+  PLANE(FIRST, 0, 0) THREE_MORE(1) FOUR_MORE(4) FOUR_MORE(8) FOUR_MORE(12) FOUR_MORE(16) \
+  FOUR_MORE(20) FOUR_MORE(24) FOUR_MORE(28)
 
 #define TRIPS(DO, step, end)     \
   while (BEFORE(x, end)) {       \
@@ -460,36 +465,31 @@ S4 load_loose(__global const Loose4* p) {
 #define WAITS (ACC == 1 && CHANNELS == 8 && SPLIT)
 typedef volatile __local int4* Waiting;
 #if WAITS
-#define TAP_WAITS waiting[0] = (int4)((int)LOW(tap), left, phase, planes);
-#define TILE_WAITS                                                      \
-  waiting[1] = (int4)((int)out.at, (int)out.b_at, out.channels, own);   \
-  waiting[2] = (int4)((int)x_at, (int)w_at, count, part * LANES + lane);
+#define TAP_WAITS waiting[0] = (int4)(LOW(tap), left, phase, planes);
+#define TILE_WAITS                                                  \
+  waiting[1] = (int4)(out.at, out.b_at, out.channels, place0.from); \
+  waiting[2] = (int4)(x_at, w_at, count, part * LANES + lane);
 #define TAP_AGAIN                 \
   const int4 waited = waiting[0]; \
   LOW(tap) = (uint)waited.x;      \
   left = waited.y;                \
   phase = waited.z;               \
   planes = waited.w;
-#define TILE_AGAIN                \
-  const int4 waited = waiting[1]; \
-  out.at = (uint)waited.x;        \
-  out.b_at = (uint)waited.y;      \
-  out.channels = waited.z;        \
-  own = waited.w;                 \
-  part = waiting[2].w / LANES;    \
-  lane = waiting[2].w % LANES;    \
-  place0 = place_of(min(own, tiles - 1), 1, out);
-#define START_AGAIN              \
-  const int4 start = waiting[2]; \
-  x_at = (uint)start.x;          \
-  w_at = (uint)start.y;          \
-  count = start.z;
+#define TILE_AGAIN                                  \
+  const int4 tile = waiting[1], start = waiting[2]; \
+  out.at = (uint)tile.x;                            \
+  out.b_at = (uint)tile.y;                          \
+  out.channels = tile.z;                            \
+  place0.from = tile.w;                             \
+  x_at = (uint)start.x;                             \
+  w_at = (uint)start.y;                             \
+  count = start.z;                                  \
+  part = (uint)start.w / LANES, lane = (uint)start.w % LANES;
 #else
 #define TAP_WAITS
 #define TILE_WAITS
 #define TAP_AGAIN
 #define TILE_AGAIN
-#define START_AGAIN
 #endif
 
 // Where planes and taps lie, in bytes. From a tap to the next: `step`, and once `turn` has summed
@@ -499,8 +499,10 @@ typedef struct {
   int taps, step, turn, phases, wrap;
 } Planes;
 
-// `planes`: of each tap.
-void sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting waiting) {
+// `planes`: of each tap. Returns `waiting`, but no compiler knows that it is the same: it would keep
+// addresses in registers.
+Waiting sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting waiting) {
+  const uint two = 2 * in.plane, three = 3 * in.plane, four = 4 * in.plane;
   EACH_SUM(DECLARE)
   Address tap = x;
   int left = in.taps, phase = 0;
@@ -513,7 +515,7 @@ void sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting 
     const Limit end4 = LIMIT(tap, (uint)planes / 4 * 4 * in.plane);
     TRIPS(FOUR(FIRST, 0), 4, end4)
     const Limit end = LIMIT(tap, (uint)planes * in.plane);
-    TRIPS(ONE(FIRST, 0), 1, end)
+    TRIPS(PLANE(FIRST, 0, 0) MOVE(x, in.plane);, 1, end)
 #elif CONV2D_REST
     EACH_SUM(BEGIN)
     REST
@@ -527,6 +529,7 @@ void sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting 
     phase -= wraps ? in.phases : 0;
   } while (--left > 0);
   EACH_SUM(HAND_OVER)
+  return (Waiting)((volatile __local char*)waiting + left);
 }
 
 // One output's sum by scalar loads.
@@ -683,10 +686,8 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
   for (int i = 0; i < SUMS; ++i) {
     float4 sum = (float4)(0.0f);
     for (int pixel = 0; pixel < 4; ++pixel) {
-      const float one =
-          sum_one(x + i / CHANNELS * in.second + pixel * SIZE,
-                  w + i % CHANNELS * (uint)sizeof(S), planes, in);
-      sum = (float4)(sum.yzw, one);
+      sum = (float4)(sum.yzw, sum_one(x + i / CHANNELS * in.second + pixel * SIZE,
+                                      w + i % CHANNELS * (uint)sizeof(S), planes, in));
     }
     if (CONV2D_PARTS > 1) hand_on(sum, i, part, lane, partial);
     const int channel = i % CHANNELS;
@@ -699,12 +700,10 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 
 // ---- the kernels ----
 
-// Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once more.
-// That is 29 instructions of 547, or 60 of 964. One more value makes it even, in these forms. In a
-// rest it is the other way round.
-#define KEEPS_IN_PARTS (CHANNELS == 4 && (CONV2D_FLAT || (CONV2D_LOOSE && !CONV2D_RESIDUAL)))
-#define KEEPS_WHOLE (CONV2D_FLAT || (CHANNELS == 4 && !CONV2D_LOOSE))
-#define KEEPS (ACC == 1 && !CONV2D_REST && (CONV2D_PARTS == 1 ? KEEPS_WHOLE : KEEPS_IN_PARTS))
+// Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once
+// more. That is 52 instructions of 546, or 85 of 963. One more value makes it even in these forms.
+#define KEEPS_OF_FOUR (CONV2D_PARTS == 1 && CONV2D_LOOSE && !CONV2D_RESIDUAL)
+#define KEEPS (CHANNELS == 4 ? KEEPS_OF_FOUR : WAITS)
 
 // One work-item a tile, or CONV2D_PARTS of them, each with its range of planes. wp is packed by
 // conv2d_product_pack: a work-item reads it from its first element to its last.
@@ -747,13 +746,13 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2), lane = lane_of();
 #if WAITS
   __local int4 wait[3 * LANES * CONV2D_PARTS];
-  const Waiting waiting = wait + 3 * (part * LANES + lane);
+  Waiting waiting = wait + 3 * (part * LANES + lane);
 #else
-  const Waiting waiting = 0;
+  Waiting waiting = 0;
 #endif
   const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, tiles = vectors - middle;
   const int channel = (int)get_global_id(1) * CHANNELS, z = get_group_id(2);
-  int own = get_global_id(0);
+  const int own = get_global_id(0), has_tile = CONV2D_PARTS == 1 || own < tiles;
   // In parts every item stays, for the barrier; those without a tile share the last one's work.
   if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
   const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
@@ -765,24 +764,26 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
               (int)get_local_id(1) * CHANNELS * (uint)sizeof(S);
   Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
                  (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
-                 k - channel, width, row, next};
+                 has_tile ? k - channel : 0, width, row, next};
   Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
-  const Place place1 = place_of(first + middle, own < tiles, out);
+  Place place1 = place_of(first + middle, 1, out);
   uint x_at = (z * planes + begin) * plane + place0.x;
+  out.at += place0.at;
+  place1.at -= place0.at;
+  place0.at = 0;
   const Planes in = {plane, CONV2D_LOOSE ? place1.x - place0.x : (uint)second, taps, tap_step,
                      turn, phases, wrap};
   TILE_WAITS
   // A loop's limit may lie a plane behind the last of them.
-  if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) ||
+  if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) |
       ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {
     TILE_AGAIN
-    START_AGAIN
     sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
                place1, out, part, lane, partial);
   } else {
     float4 sum[SUMS];
     const int kept = out.channels | own;
-    sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in, waiting);
+    waiting = sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in, waiting);
     TILE_AGAIN
     if (KEEPS) out.channels = min(out.channels, kept);
 #if CONV2D_PARTS == 1
@@ -797,17 +798,17 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
 #if CONV2D_PARTS > 1
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (part >= SUMS || own >= tiles) return;
+  if (part >= SUMS) return;
   for (int j = 0; j < (SUMS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
-    const int i = part + j * CONV2D_PARTS;
-    if (i >= SUMS || i % CHANNELS >= out.channels) continue;
+    const int i = part + j * CONV2D_PARTS, own_channel = i & (CHANNELS - 1);
+    if (i >= SUMS || own_channel >= out.channels) continue;
     __local const float4* from = partial + i * LANES + lane;
     float4 total = *from;
     for (int q = 1; q < CONV2D_PARTS; ++q) {
       from += SUMS * LANES;
       total += *from;
     }
-    finish(total, bias_of(i % CHANNELS, out), out.at + i % CHANNELS * map * SIZE,
+    finish(total, bias_of(own_channel, out), out.at + own_channel * out.map,
            CONV2D_VECTORS == 1 || i < CHANNELS ? place0 : place1, out);
   }
 #endif
