@@ -702,8 +702,7 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 
 // Where an odd number of registers is taken, Mesa 25 moves the lower half of each address once
 // more. That is 52 instructions of 546, or 85 of 963. One more value makes it even in these forms.
-#define KEEPS_OF_FOUR (CONV2D_PARTS == 1 && CONV2D_LOOSE && !CONV2D_RESIDUAL)
-#define KEEPS (CHANNELS == 4 ? KEEPS_OF_FOUR : WAITS)
+#define KEEPS (WAITS || (CONV2D_PARTS == 1 && CONV2D_LOOSE && !CONV2D_RESIDUAL))
 
 // One work-item a tile, or CONV2D_PARTS of them, each with its range of planes. wp is packed by
 // conv2d_product_pack: a work-item reads it from its first element to its last.
