@@ -263,9 +263,9 @@ TEST(conv2d, tiles_of_conv2d_product_are_what_registers_hold) {
         .launches.back()
         .options;
   };
-  EXPECT_TRUE(test::contains(options("f32", "c=512"), "VECTORS=2 -DCONV2D_WHOLE=1"));
+  EXPECT_TRUE(test::contains(options("f32", "c=512"), "CHANNELS=8 -DCONV2D_WHOLE=1"));
   EXPECT_FALSE(test::contains(options("f32", "c=511"), "WHOLE"));
-  EXPECT_TRUE(test::contains(options("f32", "c=512 act=gelu"), "VECTORS=1"));
+  EXPECT_FALSE(test::contains(options("f32", "c=512 act=gelu"), "CHANNELS=8"));
   EXPECT_TRUE(test::contains(options("f16", "c=512"), "VECTORS=1 -DCONV2D_CHANNELS=8"));
   EXPECT_FALSE(test::contains(options("f16", "c=512 act=gelu"), "CHANNELS=8"));
   EXPECT_TRUE(test::contains(options("f16", "c=512 acc=chunk"),
