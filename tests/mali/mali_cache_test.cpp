@@ -60,10 +60,16 @@ double least_of_all_bands(Product product) {
 }
 
 TEST(mali_cache, large_products_read_little_more_than_in_the_best_order) {
-  for (const char* line :
-       {"dense m=4096 n=4096 k=4096 dtype=f32", "dense m=1024 n=8192 k=1024 dtype=f32",
-        "dense m=1024 n=1024 k=8192 dtype=f32", "dense m=4096 n=4096 k=4096 dtype=f16 acc=chunk",
-        "dense m=128 n=3072 k=768 dtype=f32 bias"}) {
+  const struct {
+    const char* line;
+    double without;  ///< bytes without an order, at least, over those in the plan's
+  } rows[] = {
+      {"dense m=4096 n=4096 k=4096 dtype=f32", 1.5},
+      {"dense m=1024 n=8192 k=1024 dtype=f32", 1.5},
+      {"dense m=1024 n=1024 k=8192 dtype=f32", 1.05},  // 8 groups of columns read w together
+      {"dense m=4096 n=4096 k=4096 dtype=f16 acc=chunk", 1.5},
+      {"dense m=128 n=3072 k=768 dtype=f32 bias", 1.5}};
+  for (const auto& [line, without] : rows) {
     SCOPED_TRACE(line);
     Product product = product_on_g610(line);
     EXPECT_GT(product.grid.band, 1);
@@ -71,7 +77,7 @@ TEST(mali_cache, large_products_read_little_more_than_in_the_best_order) {
     EXPECT_LE(bytes, 1.3 * least_of_all_bands(product));
     EXPECT_NEAR(traffic(product.grid, product.cache) / bytes, 1, 0.4);
     product.grid.band = 1;
-    EXPECT_GT(traced_bytes(product.grid, product.cache), 1.5 * bytes) << "no order was needed";
+    EXPECT_GT(traced_bytes(product.grid, product.cache), without * bytes) << "no order was needed";
     EXPECT_NEAR(traffic(product.grid, product.cache) / traced_bytes(product.grid, product.cache), 1,
                 0.4);
   }
