@@ -22,10 +22,9 @@
 // int. An absent b counts as zeros, and an absent r is not added; both may then be null. y may be
 // r, element on element; else no output overlaps an input.
 //
-// A work-item computes a tile of CONV2D_CHANNELS channels x CONV2D_VECTORS vectors of 4 pixels. The
-// second vector lies half of all vectors behind the first. Where their number is odd, the last item
-// has one. With CONV2D_LOOSE the last vector of a row starts 4 pixels before its end. So a row need
-// not be whole vectors, nor be aligned.
+// A work-item computes a tile of CONV2D_CHANNELS channels x 4 pixels. With CONV2D_LOOSE the last
+// vector of a row starts 4 pixels before its end. So a row need not be whole vectors, nor be
+// aligned.
 //
 // A launch has `n` products of each group: images, or 1 where a plane has the maps of all images.
 //
@@ -35,12 +34,11 @@
 //@define CLAM_F16         off            store tensors as half
 //@define CLAM_NATIVE      off            activations by native_exp2 and native_recip
 //@define CONV2D_ACC       0 {0,1,2}      sums in float, chunks, half
-//@define CONV2D_CHANNELS  4 {4,8}        channels of a tile; 8 with one vector alone
+//@define CONV2D_CHANNELS  4 {4,8}        channels of a tile
 //@define CONV2D_LX        16 {1,2,4,8,16,32,64}         work-items of a group along the pixels
 //@define CONV2D_LY        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along k
 //@define CONV2D_PARTS     1 {1,2,3,4,6,8,12,16,24}      work-items that share the sums of a tile
-//@define CONV2D_VECTORS   1 {1,2}        vectors of 4 pixels in a tile
-//@define CONV2D_WHOLE     0 {0,1}        parts are whole trips of 8, 32 or 16 planes, and CONV2D_REST
+//@define CONV2D_WHOLE     0 {0,1,2}      1: parts are whole trips of 8, 32 or 16 planes, and CONV2D_REST; 2: CONV2D_REST alone
 //@define CONV2D_REST      0 {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}  planes of each part behind its whole chunks; with CONV2D_ACC 1 and CONV2D_WHOLE
 //@define CONV2D_FLAT      0 {0,1}        a plane's vectors are those of a map of y
 //@define CONV2D_LOOSE     0 {0,1,2}      rows of 4 pixels or more, maybe no whole vectors; 1: one row
@@ -83,17 +81,11 @@
     CONV2D_PARTS != 12 && CONV2D_PARTS != 16 && CONV2D_PARTS != 24
 #error "conv2d_product.cl: CONV2D_PARTS must be 1, 2, 3, 4, 6, 8, 12, 16 or 24"
 #endif
-#ifndef CONV2D_VECTORS
-#define CONV2D_VECTORS 1
-#endif
-#if CONV2D_VECTORS != 1 && CONV2D_VECTORS != 2
-#error "conv2d_product.cl: CONV2D_VECTORS must be 1 or 2"
-#endif
 #ifndef CONV2D_WHOLE
 #define CONV2D_WHOLE 0
 #endif
-#if CONV2D_WHOLE != 0 && CONV2D_WHOLE != 1
-#error "conv2d_product.cl: CONV2D_WHOLE must be 0 or 1"
+#if CONV2D_WHOLE != 0 && CONV2D_WHOLE != 1 && CONV2D_WHOLE != 2
+#error "conv2d_product.cl: CONV2D_WHOLE must be 0, 1 or 2"
 #endif
 #ifndef CONV2D_REST
 #define CONV2D_REST 0
@@ -157,11 +149,11 @@
 #endif
 //@end
 
-#if CONV2D_CHANNELS == 8 && CONV2D_VECTORS != 1
-#error "conv2d_product.cl: CONV2D_CHANNELS must be 4, or 8 with CONV2D_VECTORS 1"
-#endif
 #if CONV2D_REST && (CONV2D_ACC != 1 || !CONV2D_WHOLE)
 #error "conv2d_product.cl: CONV2D_REST goes with CONV2D_ACC 1 and CONV2D_WHOLE"
+#endif
+#if CONV2D_WHOLE == 2 && !CONV2D_REST
+#error "conv2d_product.cl: CONV2D_WHOLE 2 goes with CONV2D_REST"
 #endif
 #if CONV2D_PARTS > 1 && CONV2D_LX * CONV2D_LY * CONV2D_PARTS > 64
 #error "conv2d_product.cl: groups have up to 64 work-items where sums are in parts"
@@ -354,77 +346,62 @@ S4 load_loose(__global const Loose4* p) {
 
 #define CHANNELS CONV2D_CHANNELS
 #define WEIGHT_STEP (CHANNELS * CONV2D_LY * (uint)sizeof(S))
-#define SUMS (CHANNELS * CONV2D_VECTORS)
 
-// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0_1 is that
-// of channel 0 and vector 1 of pixels, and c0_1 what a loop carries of it. `of` is its weight.
-#define FOUR_OF(DO, a, b, c, d, j, v) \
-  DO(a, weights##j.x, v) DO(b, weights##j.y, v) DO(c, weights##j.z, v) DO(d, weights##j.w, v)
+// Sums are variables of their own: arrays cost Mesa's compilers a fifth of the loop. t0 is that of
+// channel 0, and c0 what a loop carries of it. `of` is its weight.
+#define FOUR_OF(DO, a, b, c, d, j) \
+  DO(a, weights##j.x) DO(b, weights##j.y) DO(c, weights##j.z) DO(d, weights##j.w)
 #if CHANNELS == 4
 #define EACH_WEIGHTS(DO, a) DO(0, a)
-#define EACH_CHANNEL(DO, v) FOUR_OF(DO, 0, 1, 2, 3, 0, v)
+#define EACH_CHANNEL(DO) FOUR_OF(DO, 0, 1, 2, 3, 0)
 #else
 #define EACH_WEIGHTS(DO, a) DO(0, a) DO(1, a)
-#define EACH_CHANNEL(DO, v) FOUR_OF(DO, 0, 1, 2, 3, 0, v) FOUR_OF(DO, 4, 5, 6, 7, 1, v)
+#define EACH_CHANNEL(DO) FOUR_OF(DO, 0, 1, 2, 3, 0) FOUR_OF(DO, 4, 5, 6, 7, 1)
 #endif
-
-//@shared conv2d_vectors
-#if CONV2D_VECTORS == 1
-#define EACH_VECTOR(DO, a) DO(0, a)
-#define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
-#else
-#define EACH_VECTOR(DO, a) DO(0, a) DO(1, a)
-#define EACH_SUM(DO) EACH_CHANNEL(DO, 0) EACH_CHANNEL(DO, 1)
-#endif
-//@end
 
 // What a trip of a loop begins and ends with. With ACC 2 halves are carried from trip to trip as
 // words. Else Mesa 25 carries them one by one, and no longer multiplies in pairs.
 #if ACC == 0
-#define DECLARE(i, of, v) S4 t##i##_##v = (S4)(0.0f);
-#define BEGIN(i, of, v)
-#define END(i, of, v)
-#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = t##i##_##v;
+#define DECLARE(i, of) S4 t##i = (S4)(0.0f);
+#define BEGIN(i, of)
+#define END(i, of)
+#define HAND_OVER(i, of) sum[i] = t##i;
 #elif ACC == 1
-#define DECLARE(i, of, v) float4 c##i##_##v = (float4)(0.0f);
-#define BEGIN(i, of, v) S4 t##i##_##v;
-#define END(i, of, v) c##i##_##v += widen(t##i##_##v);
-#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = c##i##_##v;
+#define DECLARE(i, of) float4 c##i = (float4)(0.0f);
+#define BEGIN(i, of) S4 t##i;
+#define END(i, of) c##i += widen(t##i);
+#define HAND_OVER(i, of) sum[i] = c##i;
 #else
-#define DECLARE(i, of, v) uint2 c##i##_##v = (uint2)(0);
-#define BEGIN(i, of, v) S4 t##i##_##v = as_half4(c##i##_##v);
-#define END(i, of, v) c##i##_##v = as_uint2(t##i##_##v);
-#define HAND_OVER(i, of, v) sum[i + CHANNELS * v] = widen(as_half4(c##i##_##v));
+#define DECLARE(i, of) uint2 c##i = (uint2)(0);
+#define BEGIN(i, of) S4 t##i = as_half4(c##i);
+#define END(i, of) c##i = as_uint2(t##i);
+#define HAND_OVER(i, of) sum[i] = widen(as_half4(c##i));
 #endif
 
 // The first product of a chunk is not added to a zero: Mesa 25 would then not multiply halves in
 // pairs.
-#define NEXT(i, of, v) t##i##_##v = fma((S4)(of), x##v, t##i##_##v);
+#define NEXT(i, of) t##i = fma((S4)(of), pixels, t##i);
 #if ACC == 1
-#define FIRST(i, of, v) t##i##_##v = (S4)(of) * x##v;
+#define FIRST(i, of) t##i = (S4)(of) * pixels;
 #else
 #define FIRST NEXT
 #endif
 #if CONV2D_LOOSE
-#define PIXELS(v) load_loose((__global const Loose4*)PLACE(x, behind + v * in.second))
+#define PIXELS(x, behind) load_loose((__global const Loose4*)PLACE(x, behind))
 #else
-#define PIXELS(v) load_t((__global const T4*)PLACE(x, behind + v * in.second))
+#define PIXELS(x, behind) load_t((__global const T4*)PLACE(x, behind))
 #endif
-#define WITH_X(v, ADD)         \
-  {                            \
-    const S4 x##v = PIXELS(v); \
-    EACH_CHANNEL(ADD, v)       \
-  }
 #define WEIGHTS(j, i_at) \
   const S4 weights##j =  \
       *(__global const S4*)PLACE(w, (i_at) * WEIGHT_STEP + j * 4 * (uint)sizeof(S));
 // The plane that lies `bytes` behind x. Multiples of a plane's bytes stay in registers: x moves on
 // once in four planes.
-#define PLANE(ADD, i_at, bytes) \
-  {                             \
-    const uint behind = bytes;  \
-    EACH_WEIGHTS(WEIGHTS, i_at) \
-    EACH_VECTOR(WITH_X, ADD)    \
+#define PLANE(ADD, i_at, bytes)          \
+  {                                      \
+    const uint behind = bytes;           \
+    EACH_WEIGHTS(WEIGHTS, i_at)          \
+    const S4 pixels = PIXELS(x, behind); \
+    EACH_CHANNEL(ADD)                    \
   }
 #define FOUR(ADD, i_at)                               \
   PLANE(ADD, i_at, 0) PLANE(NEXT, i_at + 1, in.plane) \
@@ -453,9 +430,9 @@ S4 load_loose(__global const Loose4* p) {
 
 #define TRIPS(DO, step, end)     \
   while (BEFORE(x, end)) {       \
-    EACH_SUM(BEGIN)              \
+    EACH_CHANNEL(BEGIN)          \
     DO                           \
-    EACH_SUM(END)                \
+    EACH_CHANNEL(END)            \
     MOVE(w, step * WEIGHT_STEP); \
   }
 
@@ -466,8 +443,8 @@ S4 load_loose(__global const Loose4* p) {
 typedef volatile __local int4* Waiting;
 #if WAITS
 #define TAP_WAITS waiting[0] = (int4)(LOW(tap), left, phase, planes);
-#define TILE_WAITS                                                  \
-  waiting[1] = (int4)(out.at, out.b_at, out.channels, place0.from); \
+#define TILE_WAITS                                                 \
+  waiting[1] = (int4)(out.at, out.b_at, out.channels, place.from); \
   waiting[2] = (int4)(x_at, w_at, count, part * LANES + lane);
 #define TAP_AGAIN                 \
   const int4 waited = waiting[0]; \
@@ -480,7 +457,7 @@ typedef volatile __local int4* Waiting;
   out.at = (uint)tile.x;                            \
   out.b_at = (uint)tile.y;                          \
   out.channels = tile.z;                            \
-  place0.from = tile.w;                             \
+  place.from = tile.w;                              \
   x_at = (uint)start.x;                             \
   w_at = (uint)start.y;                             \
   count = start.z;                                  \
@@ -495,7 +472,7 @@ typedef volatile __local int4* Waiting;
 // Where planes and taps lie, in bytes. From a tap to the next: `step`, and once `turn` has summed
 // up to `phases`, `wrap` more.
 typedef struct {
-  uint plane, second;
+  uint plane;
   int taps, step, turn, phases, wrap;
 } Planes;
 
@@ -503,23 +480,25 @@ typedef struct {
 // addresses in registers.
 Waiting sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiting waiting) {
   const uint two = 2 * in.plane, three = 3 * in.plane, four = 4 * in.plane;
-  EACH_SUM(DECLARE)
+  EACH_CHANNEL(DECLARE)
   Address tap = x;
   int left = in.taps, phase = 0;
   do {
     TAP_WAITS
     x = tap;
+#if CONV2D_WHOLE < 2
     const Limit end_trips = LIMIT(tap, (uint)planes / TRIP * TRIP * in.plane);
     TRIPS(ALL, TRIP, end_trips)
+#endif
 #if !CONV2D_WHOLE
     const Limit end4 = LIMIT(tap, (uint)planes / 4 * 4 * in.plane);
     TRIPS(FOUR(FIRST, 0), 4, end4)
     const Limit end = LIMIT(tap, (uint)planes * in.plane);
     TRIPS(PLANE(FIRST, 0, 0) MOVE(x, in.plane);, 1, end)
 #elif CONV2D_REST
-    EACH_SUM(BEGIN)
+    EACH_CHANNEL(BEGIN)
     REST
-    EACH_SUM(END)
+    EACH_CHANNEL(END)
     MOVE(w, CONV2D_REST * WEIGHT_STEP);
 #endif
     TAP_AGAIN
@@ -528,7 +507,7 @@ Waiting sum_taps(float4* sum, Address x, Address w, int planes, Planes in, Waiti
     MOVE(tap, in.step + (wraps ? in.wrap : 0));
     phase -= wraps ? in.phases : 0;
   } while (--left > 0);
-  EACH_SUM(HAND_OVER)
+  EACH_CHANNEL(HAND_OVER)
   return (Waiting)((volatile __local char*)waiting + left);
 }
 
@@ -589,8 +568,8 @@ typedef struct {
   int from, end;
 } Place;
 
-Place place_of(int v, int stored, Outputs out) {
-  Place place = {4 * v * SIZE, 4 * v * SIZE, 0, stored ? 4 : 0};
+Place place_of(int v, Outputs out) {
+  Place place = {4 * v * SIZE, 4 * v * SIZE, 0, 4};
 #if !CONV2D_FLAT
   const int row = CONV2D_LOOSE == 1 ? 0 : divide(v, out.row), column = 4 * (v - row * out.row);
 #if CONV2D_LOOSE
@@ -599,7 +578,7 @@ Place place_of(int v, int stored, Outputs out) {
   place.x -= place.from * SIZE;
 #else
   const int start = column;
-  place.end = stored ? out.width - column : 0;
+  place.end = out.width - column;
 #endif
   place.at = (row * out.next + start) * SIZE;
 #endif
@@ -637,12 +616,10 @@ float bias_of(int i, Outputs out) {
   return CONV2D_BIAS ? load1(out.b, out.b_at + i * SIZE) : as_float(out.width >> 31);
 }
 
-// A vector of pixels of the channel that begins at byte `at` of y.
+// The tile's pixels of the channel in which they lie at byte `at` of y.
 void finish(float4 sum, float bias, uint at, Place place, Outputs out) {
-  if (place.end <= 0) return;
   const float4 z = sum + (float4)(bias);
   float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));
-  at += place.at;
 #if CONV2D_FLAT
   if (CONV2D_RESIDUAL) v += load4(out.r, at);
   store4(v, out.y, at);
@@ -661,40 +638,32 @@ void finish(float4 sum, float bias, uint at, Place place, Outputs out) {
 #endif
 }
 
-// Channel i of the tile: its sums of one vector, and of the other where there are two.
-void finish_channel(int i, float4 sum0, float4 sum1, Place place0, Place place1, Outputs out) {
-  if (i >= out.channels) return;
-  const float bias = bias_of(i, out);
-  const uint at = out.at + i * out.map;
-  finish(sum0, bias, at, place0, out);
-  if (CONV2D_VECTORS == 2) finish(sum1, bias, at, place1, out);
+// Channel i of the tile.
+void finish_channel(int i, float4 sum, Place place, Outputs out) {
+  if (i < out.channels) finish(sum, bias_of(i, out), out.at + i * out.map, place, out);
 }
 
-#define PARTIAL_SIZE (CONV2D_PARTS == 1 ? 1 : CONV2D_PARTS * SUMS * LANES)
+#define PARTIAL_SIZE (CONV2D_PARTS == 1 ? 1 : CONV2D_PARTS * CHANNELS * LANES)
 #define LANES (CONV2D_LX * CONV2D_LY)
 
 int lane_of(void) { return (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0); }
 
 // Sum i of the tile where parts find each other's.
 void hand_on(float4 sum, int i, int part, int lane, __local float4* partial) {
-  partial[(part * SUMS + i) * LANES + lane] = sum;
+  partial[(part * CHANNELS + i) * LANES + lane] = sum;
 }
 
 // All sums of a tile by scalar loads.
-void sum_slowly(__global const char* x, __global const char* w, int planes, Planes in, Place place0,
-                Place place1, Outputs out, int part, int lane, __local float4* partial) {
-  for (int i = 0; i < SUMS; ++i) {
+void sum_slowly(__global const char* x, __global const char* w, int planes, Planes in, Place place,
+                Outputs out, int part, int lane, __local float4* partial) {
+  for (int i = 0; i < CHANNELS; ++i) {
     float4 sum = (float4)(0.0f);
     for (int pixel = 0; pixel < 4; ++pixel) {
-      sum = (float4)(sum.yzw, sum_one(x + i / CHANNELS * in.second + pixel * SIZE,
-                                      w + i % CHANNELS * (uint)sizeof(S), planes, in));
+      const float one = sum_one(x + pixel * SIZE, w + i * (uint)sizeof(S), planes, in);
+      sum = (float4)(sum.yzw, one);
     }
     if (CONV2D_PARTS > 1) hand_on(sum, i, part, lane, partial);
-    const int channel = i % CHANNELS;
-    if (CONV2D_PARTS == 1 && channel < out.channels) {
-      finish(sum, bias_of(channel, out), out.at + channel * out.map,
-             i < CHANNELS ? place0 : place1, out);
-    }
+    if (CONV2D_PARTS == 1) finish_channel(i, sum, place, out);
   }
 }
 
@@ -718,29 +687,28 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 //@arg    7  range    int  planes of a part
 //@arg    8  plane    int  bytes from a plane to the next
 //@arg    9  vectors  int  vectors of 4 pixels that a plane has of y
-//@arg    10 second   int  bytes from a tile's first vector to its second
-//@arg    11 taps     int  taps, each of them with all planes
-//@arg    12 tap_step int  bytes from a tap to the next
-//@arg    13 turn     int  phases from a tap to the next
-//@arg    14 phases   int  phases of the rows
-//@arg    15 wrap     int  bytes more where the last phase is passed
-//@arg    16 k        int  output channels of a group
-//@arg    17 map      int  elements of y from a channel to the next
-//@arg    18 width    int  pixels of a row
-//@arg    19 row      int  vectors of a row in a plane
-//@arg    20 next     int  elements of y from a row to the next
+//@arg    10 taps     int  taps, each of them with all planes
+//@arg    11 tap_step int  bytes from a tap to the next
+//@arg    12 turn     int  phases from a tap to the next
+//@arg    13 phases   int  phases of the rows
+//@arg    14 wrap     int  bytes more where the last phase is passed
+//@arg    15 k        int  output channels of a group
+//@arg    16 map      int  elements of y from a channel to the next
+//@arg    17 width    int  pixels of a row
+//@arg    18 row      int  vectors of a row in a plane
+//@arg    19 next     int  elements of y from a row to the next
 //@null   b if CONV2D_BIAS==0
 //@null   r if CONV2D_RESIDUAL==0
-//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(CONV2D_CHANNELS*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
+//@global ceil(vectors/CONV2D_LX)*CONV2D_LX ceil(k/(CONV2D_CHANNELS*CONV2D_LY))*CONV2D_LY n*groups*CONV2D_PARTS
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, planes >= 1, range >= 1, vectors >= 1, taps >= 1, phases >= 1, k >= 1
 //@needs  turn >= 0, turn < phases, width >= 1, row >= 1, (CONV2D_PARTS-1)*range < planes
 //@needs  range*CONV2D_PARTS >= planes
 __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __global const T* b,
                                    __global const T* r, __global T* y, int groups, int planes,
-                                   int range, int plane, int vectors, int second, int taps,
-                                   int tap_step, int turn, int phases, int wrap, int k, int map,
-                                   int width, int row, int next) {
+                                   int range, int plane, int vectors, int taps, int tap_step,
+                                   int turn, int phases, int wrap, int k, int map, int width,
+                                   int row, int next) {
   __local float4 partial[PARTIAL_SIZE];
   int part = CONV2D_PARTS == 1 ? 0 : (int)get_local_id(2), lane = lane_of();
 #if WAITS
@@ -749,12 +717,11 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
 #else
   Waiting waiting = 0;
 #endif
-  const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, tiles = vectors - middle;
   const int channel = (int)get_global_id(1) * CHANNELS, z = get_group_id(2);
-  const int own = get_global_id(0), has_tile = CONV2D_PARTS == 1 || own < tiles;
+  const int own = get_global_id(0), has_tile = CONV2D_PARTS == 1 || own < vectors;
   // In parts every item stays, for the barrier; those without a tile share the last one's work.
-  if (CONV2D_PARTS == 1 && (own >= tiles || channel >= k)) return;
-  const int first = CONV2D_PARTS == 1 ? own : min(own, tiles - 1);
+  if (CONV2D_PARTS == 1 && (own >= vectors || channel >= k)) return;
+  const int vector = CONV2D_PARTS == 1 ? own : min(own, vectors - 1);
   const int group = CONV2D_GROUPED ? z - divide(z, groups) * groups : 0;
   const int begin = part * range;
   int count = max(min(range, planes - begin), 0);
@@ -764,51 +731,45 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   Outputs out = {(__global const char*)b, (__global const char*)r, (__global char*)y,
                  (z * k + channel) * map * SIZE, map * SIZE, (group * k + channel) * SIZE,
                  has_tile ? k - channel : 0, width, row, next};
-  Place place0 = place_of(first, CONV2D_VECTORS == 1 || own < middle, out);
-  Place place1 = place_of(first + middle, 1, out);
-  uint x_at = (z * planes + begin) * plane + place0.x;
-  out.at += place0.at;
-  place1.at -= place0.at;
-  place0.at = 0;
-  const Planes in = {plane, CONV2D_LOOSE ? place1.x - place0.x : (uint)second, taps, tap_step,
-                     turn, phases, wrap};
+  Place place = place_of(vector, out);
+  uint x_at = (z * planes + begin) * plane + place.x;
+  out.at += place.at;
+  const Planes in = {plane, taps, tap_step, turn, phases, wrap};
   TILE_WAITS
   // A loop's limit may lie a plane behind the last of them.
   if (ends_above(p, (uint)(z * planes + planes + 1) * (uint)plane) |
       ends_above(wp, w_at + taps * count * WEIGHT_STEP)) {
     TILE_AGAIN
-    sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place0,
-               place1, out, part, lane, partial);
+    sum_slowly((__global const char*)p + x_at, (__global const char*)wp + w_at, count, in, place,
+               out, part, lane, partial);
   } else {
-    float4 sum[SUMS];
+    float4 sum[CHANNELS];
     const int kept = out.channels | own;
     waiting = sum_taps(sum, ADDRESS(p, x_at), ADDRESS(wp, w_at), count, in, waiting);
     TILE_AGAIN
     if (KEEPS) out.channels = min(out.channels, kept);
 #if CONV2D_PARTS == 1
-#define FINISH(i, of, v) finish_channel(i, sum[i], sum[SUMS - CHANNELS + i], place0, place1, out);
-    EACH_CHANNEL(FINISH, 0)
+#define FINISH(i, of) finish_channel(i, sum[i], place, out);
+    EACH_CHANNEL(FINISH)
 #else
-#define HAND_ON(i, of, v) \
-  hand_on(sum[i + CHANNELS * v], i + CHANNELS * v, part, lane, partial);
-    EACH_SUM(HAND_ON)
+#define HAND_ON(i, of) hand_on(sum[i], i, part, lane, partial);
+    EACH_CHANNEL(HAND_ON)
 #endif
   }
 #if CONV2D_PARTS > 1
   // Every part's sums are there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (part >= SUMS) return;
-  for (int j = 0; j < (SUMS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
-    const int i = part + j * CONV2D_PARTS, own_channel = i & (CHANNELS - 1);
-    if (i >= SUMS || own_channel >= out.channels) continue;
+  if (part >= CHANNELS) return;
+  for (int j = 0; j < (CHANNELS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
+    const int i = part + j * CONV2D_PARTS;
+    if (i >= CHANNELS || i >= out.channels) continue;
     __local const float4* from = partial + i * LANES + lane;
     float4 total = *from;
     for (int q = 1; q < CONV2D_PARTS; ++q) {
-      from += SUMS * LANES;
+      from += CHANNELS * LANES;
       total += *from;
     }
-    finish(total, bias_of(own_channel, out), out.at + own_channel * out.map,
-           CONV2D_VECTORS == 1 || i < CHANNELS ? place0 : place1, out);
+    finish(total, bias_of(i, out), out.at + i * out.map, place, out);
   }
 #endif
 }
@@ -855,12 +816,12 @@ __kernel FLAT_GROUP void conv2d_product_pack(__global const T* w, __global S* wp
 //@loops conv2d_product
 //@loop   taps  over the taps
 //@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/8)..floor(min(range,planes)/8) if CONV2D_ACC==0  over the planes of a part, eight a trip
-//@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/32)..floor(min(range,planes)/32) if CONV2D_ACC==1  over its chunks
+//@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/32)..floor(min(range,planes)/32) if (CONV2D_ACC==1)*(CONV2D_WHOLE<2)  over its chunks
 //@loop   floor(max(min(planes-(CONV2D_PARTS-1)*range,range),0)/16)..floor(min(range,planes)/16) if CONV2D_ACC==2  over its planes, sixteen a trip
-//@loop   (CONV2D_PARTS==1)*floor(planes%8/4)..floor(max(range%8*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%8)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==0)  over those that are left, four a trip
-//@loop   (CONV2D_PARTS==1)*floor(planes%32/4)..floor(max(range%32*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%32)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==1)  the same
-//@loop   (CONV2D_PARTS==1)*floor(planes%16/4)..floor(max(range%16*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%16)/4) if (1-CONV2D_WHOLE)*(CONV2D_ACC==2)  the same
-//@loop   (CONV2D_PARTS==1)*(planes%4)..max(range%4*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%4) if 1-CONV2D_WHOLE  over those that are left then
+//@loop   (CONV2D_PARTS==1)*floor(planes%8/4)..floor(max(range%8*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%8)/4) if (CONV2D_WHOLE==0)*(CONV2D_ACC==0)  over those that are left, four a trip
+//@loop   (CONV2D_PARTS==1)*floor(planes%32/4)..floor(max(range%32*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%32)/4) if (CONV2D_WHOLE==0)*(CONV2D_ACC==1)  the same
+//@loop   (CONV2D_PARTS==1)*floor(planes%16/4)..floor(max(range%16*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%16)/4) if (CONV2D_WHOLE==0)*(CONV2D_ACC==2)  the same
+//@loop   (CONV2D_PARTS==1)*(planes%4)..max(range%4*(CONV2D_PARTS>1),(planes-(CONV2D_PARTS-1)*range)%4) if CONV2D_WHOLE==0  over those that are left then
 //@loop   0*k if CONV2D_SPLIT  over the sums of a tile that lies across 4 GiB
 //@loop   0*k if CONV2D_SPLIT  over the pixels of such a sum
 //@loop   0*k if CONV2D_SPLIT  over its taps

@@ -39,9 +39,8 @@ struct Product {
 
 /// Tiles and groups.
 struct ProductCut : Tiling {
-  int channels = kTile, vectors = 1, parts = 1, lx = 16, ly = 4, range = 0;
+  int channels = kTile, parts = 1, lx = 16, ly = 4, range = 0;
 
-  int sums() const { return channels * vectors; }  ///< vectors of 4 sums
   /// Tiles of four channels that a group has, as conv2d_product_pack counts them.
   int fours() const { return channels / kTile * ly; }
 };
@@ -65,6 +64,14 @@ bool is_whole(const Product& product, const ProductCut& cut) {
   return product.planes == cut.parts * cut.range && rest == 0;
 }
 
+/// What the kernel knows of the planes of a part.
+std::string planes_option(const Product& product, const ProductCut& cut) {
+  if (!is_whole(product, cut)) return "";
+  const int rest = known_rest(product, cut);
+  if (rest == 0) return " -DCONV2D_WHOLE=1";
+  return fmt::format(" -DCONV2D_WHOLE={} -DCONV2D_REST={}", rest == cut.range ? 2 : 1, rest);
+}
+
 /// Planes of a part: as many for each, or whole trips.
 int range_of(const Product& product, int parts) {
   const int trip = trip_of(product.kind.acc);
@@ -77,31 +84,31 @@ double instructions_of_end(const Product& product, const ProductCut& cut) {
   constexpr double kFinish = 25, kEdge = 45, kPlace = 25, kHandOn = 28, kTake = 9;
   const bool stores_whole = product.flat() || (product.loose > 0 && !product.kind.residual);
   const double finish = kFinish + product.kind.activation + (stores_whole ? 0 : kEdge);
-  const double place = product.flat() ? 0 : kPlace * cut.vectors;
-  if (cut.parts == 1) return place + cut.sums() * finish;
-  return place + kHandOn * cut.sums() / kTile +
-         ceil_div(cut.sums(), cut.parts) * (finish + kTake * (cut.parts - 1));
+  const double place = product.flat() ? 0 : kPlace;
+  if (cut.parts == 1) return place + cut.channels * finish;
+  return place + kHandOn * cut.channels / kTile +
+         ceil_div(cut.channels, cut.parts) * (finish + kTake * (cut.parts - 1));
 }
 
 /// What a work-item hands to the other parts, takes from them, and stores.
 double bytes_of_end(const ProductKind& kind, const ProductCut& cut) {
   constexpr double kSum = kTile * sizeof(float);
-  const int own = ceil_div(cut.sums(), cut.parts);
+  const int own = ceil_div(cut.channels, cut.parts);
   const double stored = static_cast<double>(own * kTile * size_of(kind.dtype));
-  return cut.parts == 1 ? stored : stored + kSum * (cut.sums() + own * cut.parts);
+  return cut.parts == 1 ? stored : stored + kSum * (cut.channels + own * cut.parts);
 }
 
 Work work_of(const Product& product, const ProductCut& cut, const Cost& cost) {
   constexpr double kTap = 25, kAround = 100, kChunkEnd = 8;
-  const int columns = ceil_div(ceil_div(product.vectors, cut.vectors), cut.lx);
+  const int columns = ceil_div(product.vectors, cut.lx);
   const int rows = ceil_div(ceil_div(product.k, cut.channels), cut.ly);
   const int range = std::min(cut.range, product.planes);
   const ProductKind& kind = product.kind;
   const int behind = range % trip_of(kind.acc);
   const double rest = is_whole(product, cut) ? 0 : (behind / 4 + behind % 4) * 8;
-  const double chunk = is_whole(product, cut) && behind > 0 ? cut.sums() * kChunkEnd : 0;
+  const double chunk = is_whole(product, cut) && behind > 0 ? cut.channels * kChunkEnd : 0;
   const double plane = cost.numbers.at(0);
-  const double element = size_of(kind.dtype), vector = kTile * element * cut.vectors;
+  const double element = size_of(kind.dtype), vector = kTile * element;
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
   Work work;
   work.group = cut.lx * cut.ly * cut.parts;
@@ -121,8 +128,8 @@ Reason cannot_have(const Product& product, const ProductCut& cut, std::int64_t m
   if (cut.parts > 1 && cut.range * (cut.parts - 1) >= product.planes) {
     return fmt::format("{} planes leave a part without any", product.planes);
   }
-  if (cut.sums() == kTile) return {};
-  if (cut.channels > kTile && most_parts < 2) return "a group of one work-item packs 4 channels";
+  if (cut.channels == kTile) return {};
+  if (most_parts < 2) return "a group of one work-item packs 4 channels";
   const bool spills = cut.parts > 1 && !is_whole(product, cut);
   if (product.kind.activation >= kLongActivation || spills) return "so many sums would spill";
   return {};
@@ -234,7 +241,7 @@ std::vector<ProductCut> product_cuts(const Product& product, const Request& requ
   std::vector<ProductCut> cuts;
   for (const Cost& cost : costs_of("conv2d_product", kind.dtype, kind.acc, device)) {
     for (const int parts : Conv2d::kProductParts) {
-      ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], cost["VECTORS"], parts};
+      ProductCut cut{tiling_of(cost, device), cost["CHANNELS"], parts};
       cut.words += fmt::format(",PARTS={}", parts);
       cut.range = range_of(product, parts);
       cut.refused = cannot_have(product, cut, most_parts);
@@ -259,24 +266,19 @@ Launch product_launch(const Request& request, const Product& product, const Prod
     return is_set ? fmt::format(" -DCONV2D_{}=1", name) : std::string();
   };
   const int size = static_cast<int>(size_of(kind.dtype));
-  const int rest = is_whole(product, cut) ? known_rest(product, cut) : 0;
-  const std::string more = fmt::format(
-      " -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}{}{}{}{}{}{}{}", cut.parts, cut.vectors,
-      cut.channels == kTile ? "" : fmt::format(" -DCONV2D_CHANNELS={}", cut.channels),
-      sums_option(kind.acc), flag(is_whole(product, cut), "WHOLE"),
-      rest > 0 ? fmt::format(" -DCONV2D_REST={}", rest) : "", flag(product.flat(), "FLAT"),
-      product.loose > 0 ? fmt::format(" -DCONV2D_LOOSE={}", product.loose) : "",
-      flag(product.groups > 1, "GROUPED"), split_addresses(request.device));
-  const int second = cut.vectors == 1 ? 0 : product.vectors / 2 * kTile * size;
+  const std::string more =
+      fmt::format(" -DCONV2D_PARTS={} -DCONV2D_CHANNELS={}{}{}{}{}{}{}", cut.parts, cut.channels,
+                  sums_option(kind.acc), planes_option(product, cut), flag(product.flat(), "FLAT"),
+                  product.loose > 0 ? fmt::format(" -DCONV2D_LOOSE={}", product.loose) : "",
+                  flag(product.groups > 1, "GROUPED"), split_addresses(request.device));
   return group_launch(
       "conv2d_product.cl", "conv2d_product", options(request, {cut.lx, cut.ly}, more),
-      {cut.lx, cut.ly}, ceil_div(product.vectors, cut.vectors), ceil_div(product.k, cut.channels),
+      {cut.lx, cut.ly}, product.vectors, ceil_div(product.k, cut.channels),
       std::int64_t{product.groups} * product.images,
       arg_list(planes, "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
                product.groups, product.planes, cut.range, product.plane * size, product.vectors,
-               second, product.taps, product.step * size, product.turn, product.phases,
-               product.wrap * size, product.k, product.map, product.width, product.row,
-               product.next),
+               product.taps, product.step * size, product.turn, product.phases, product.wrap * size,
+               product.k, product.map, product.width, product.row, product.next),
       cut.parts);
 }
 

@@ -250,7 +250,10 @@ TEST(cli, mali_gate_of_changed_kernels_compiles_what_is_not_as_accepted) {
   EXPECT_NE(before, after);
   EXPECT_EQ(std::count(before.begin(), before.end(), '\n'),
             std::count(after.begin(), after.end(), '\n'));
+  // One of a kernel that no plan launches any more goes.
+  write_file(file, after + "100 0/0 full - dense.cl:dense_pack_w -DDENSE_GONE=1\n");
   run({"--accept", "--changed"}, folder.path());
+  EXPECT_FALSE(contains(read_file(file), "DENSE_GONE"));
   EXPECT_LT(run(changed, folder.path())["kernels"].size(), all / 2);
 }
 

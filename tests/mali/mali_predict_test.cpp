@@ -317,7 +317,7 @@ TEST(mali, predict_counts_the_products_of_a_problem) {
        "-DBMM_WHOLE=1",
        "valhall_batch_matmul_nt.txt", 1.1},
       {"conv2d c=256 h=2 w=2 k=256 r=1 dtype=f32 bias act=relu",
-       "-DCONV2D_LX=1 -DCONV2D_LY=4 -DCONV2D_PARTS=16 -DCONV2D_VECTORS=1 -DCONV2D_WHOLE=1 "
+       "-DCONV2D_LX=1 -DCONV2D_LY=4 -DCONV2D_PARTS=16 -DCONV2D_CHANNELS=4 -DCONV2D_WHOLE=1 "
        "-DCONV2D_FLAT=1 -DCONV2D_SPLIT=1 -DCONV2D_BIAS=1 -DCONV2D_ACT=relu",
        "valhall_conv2d_product.txt", 1.1}};
   for (const auto& row : rows) {

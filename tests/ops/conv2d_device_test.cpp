@@ -158,7 +158,7 @@ TEST_F(conv2d_device, eight_channels_of_chunks_give_the_bits_of_four) {
     SCOPED_TRACE(problem.text());
     const auto plan_of = [&](int channels) {
       PlanOptions options{fmt::format("conv2d_product{}", one.form)};
-      options.tile = fmt::format("CHANNELS={},VECTORS=1,PARTS={}", channels, one.parts);
+      options.tile = fmt::format("CHANNELS={},PARTS={}", channels, one.parts);
       return make_plan(problem, test::runtime().device(), options);
     };
     const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
@@ -181,10 +181,11 @@ TEST_F(conv2d_device, a_rest_of_a_chunk_of_any_length_is_right) {
     const int whole = rest % 2 * 32, channels = rest % 4 < 2 ? 4 : 8;
     const Problem problem =
         parse(fmt::format("conv2d c={} h=4 w=9 k=9 r=1 acc=chunk", 2 * (whole + rest)), "f16");
-    const std::string tile = fmt::format("CHANNELS={},VECTORS=1,PARTS=2", channels);
+    const std::string tile = fmt::format("CHANNELS={},PARTS=2", channels);
     const Plan plan = make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile});
     const std::string& options = plan.launches.back().options;
-    EXPECT_TRUE(test::contains(options, fmt::format("REST={} ", rest))) << options;
+    const std::string known = fmt::format("WHOLE={} -DCONV2D_REST={} ", whole > 0 ? 1 : 2, rest);
+    EXPECT_TRUE(test::contains(options, known)) << options;
     conv2d_product_device::expect_right(plan, problem);
   }
 }
@@ -233,34 +234,6 @@ TEST_F(conv2d_product_device, a_residual_on_y_is_added_once) {
   test::expect_pass_in_place(trial, sample_of(problem, data_set("exact"), test::seed()));
 }
 
-TEST_F(conv2d_product_device, tiles_of_two_vectors_are_right_at_the_end_of_a_map) {
-  const std::vector<std::string> others = {"h=1 w=4", "h=1 w=5", "h=4 w=32", "h=7 w=7"};
-  std::vector<std::string> maps = test::of_this_run(others);
-  maps.insert(maps.end(), {"h=4 w=33", "h=9 w=13"});
-  int of_two_vectors = 0;
-  for (const std::string& dtype : dtypes()) {
-    const char* acc = dtype == "f16" ? " acc=f16" : "";
-    for (const std::string& map : maps) {
-      for (const char* filter : {"r=1", "r=3 pad=1", "r=2 stride=2 pad=1"}) {
-        const Problem problem =
-            parse(fmt::format("conv2d n=2 c=5 {} k=301 {}{}", map, filter, acc), dtype);
-        for (const char* variant : {"conv2d_product", "conv2d_product_rows"}) {
-          if (find_variant(op_of(problem), variant).refuses(problem, test::runtime().device()))
-            continue;
-          const DeviceInfo device = test::runtime().device();
-          const std::string tile = "CHANNELS=4,VECTORS=2,PARTS=1";
-          try {
-            expect_right(make_plan(problem, device, {variant, 0, tile}), problem);
-            ++of_two_vectors;
-          } catch (const Unsupported&) {  // the map is read by elements
-          }
-        }
-      }
-    }
-  }
-  EXPECT_GE(of_two_vectors, 8);
-}
-
 /// k ends in the first and in the second four channels of a tile. Maps are whole vectors, or not.
 TEST_F(conv2d_product_device, tiles_of_eight_channels_are_right_at_the_end_of_k) {
   for (const std::string& dtype : dtypes()) {
@@ -268,7 +241,7 @@ TEST_F(conv2d_product_device, tiles_of_eight_channels_are_right_at_the_end_of_k)
     for (const char* rest : {"h=4 w=8 k=3 r=1", "h=5 w=5 k=77 r=1", "h=3 w=5 k=14 r=3 pad=1"}) {
       const Problem problem = parse(fmt::format("conv2d n=2 c=64 {}{}", rest, acc), dtype);
       for (const int parts : {1, 4}) {
-        const std::string tile = fmt::format("CHANNELS=8,VECTORS=1,PARTS={}", parts);
+        const std::string tile = fmt::format("CHANNELS=8,PARTS={}", parts);
         expect_right(make_plan(problem, test::runtime().device(), {"conv2d_product", 0, tile}),
                      problem);
       }
@@ -470,7 +443,7 @@ TEST_F(conv2d_broken, second_four_channels_by_the_weights_of_the_first_are_caugh
   const auto broken = test::runtime_with_kernels(folder);
   const Problem problem = parse("conv2d c=64 h=5 w=5 k=13 r=1");
   const Tensors inputs = make_inputs(problem, data_set("exact"), test::seed());
-  const PlanOptions wanted{"conv2d_product", 0, "CHANNELS=8,VECTORS=1,PARTS=1"};
+  const PlanOptions wanted{"conv2d_product", 0, "CHANNELS=8,PARTS=1"};
   Trial trial(*broken, make_plan(problem, broken->device(), wanted));
   const Reference reference = expected(problem, inputs, Check::exact);
   EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass());
@@ -514,7 +487,7 @@ TEST_F(conv2d_broken, broken_kernels_are_caught) {
        {"dropped last plane", "min(range, planes - begin), 0", "min(range, planes - begin - 1), 0",
         one, "conv2d_product", "exact"}},
       {product,
-       {"early return", "(own >= tiles ||", "(own + 1 >= tiles ||",
+       {"early return", "(own >= vectors ||", "(own + 1 >= vectors ||",
         "conv2d c=5 h=6 w=8 k=9 r=1 bias act=sigmoid", "conv2d_product", "zero_mean"}},
       {product,
        {"lost part", "q < CONV2D_PARTS; ++q", "q < CONV2D_PARTS - 1; ++q", one_parts,

@@ -266,12 +266,12 @@ TEST(conv2d, tiles_of_conv2d_product_are_what_registers_hold) {
   EXPECT_TRUE(test::contains(options("f32", "c=512"), "CHANNELS=8 -DCONV2D_WHOLE=1"));
   EXPECT_FALSE(test::contains(options("f32", "c=511"), "WHOLE"));
   EXPECT_FALSE(test::contains(options("f32", "c=512 act=gelu"), "CHANNELS=8"));
-  EXPECT_TRUE(test::contains(options("f16", "c=512"), "VECTORS=1 -DCONV2D_CHANNELS=8"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512"), "CHANNELS=8"));
   EXPECT_FALSE(test::contains(options("f16", "c=512 act=gelu"), "CHANNELS=8"));
-  EXPECT_TRUE(test::contains(options("f16", "c=512 acc=chunk"),
-                             "VECTORS=1 -DCONV2D_CHANNELS=8 -DCONV2D_ACC=1"));
+  EXPECT_TRUE(test::contains(options("f16", "c=512 acc=chunk"), "CHANNELS=8 -DCONV2D_ACC=1"));
   EXPECT_TRUE(test::contains(options("f16", "c=500 acc=chunk"),
                              "CHANNELS=8 -DCONV2D_ACC=1 -DCONV2D_WHOLE=1 -DCONV2D_REST=20"));
+  EXPECT_TRUE(test::contains(options("f16", "c=20 acc=chunk"), "WHOLE=2 -DCONV2D_REST=20"));
   EXPECT_FALSE(test::contains(options("f16", "c=512 acc=chunk act=gelu"), "CHANNELS=8"));
   EXPECT_TRUE(test::contains(options("f16", "c=512 acc=f16"),
                              "CHANNELS=8 -DCONV2D_ACC=2 -DCONV2D_WHOLE=1"));

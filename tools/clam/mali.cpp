@@ -426,7 +426,7 @@ int run_mali(Cli& cli, const MaliRequest& request) {
   std::vector<MaliReport> reports = compile_all(cli, request, asked);
   const Workload* workload = asked.workload ? &*asked.workload : nullptr;
   const bool none = std::all_of(reports.begin(), reports.end(), [](const MaliReport& report) {
-    return !report.failure && report.kernels.empty() && report.unchanged == 0;
+    return !report.failure && report.kernels.empty() && report.unchanged.empty();
   });
   throw_if(none && !asked.pattern.empty(),
            "no kernel of any plan matches '{}'; `clam manifest` names them", asked.pattern);

@@ -28,12 +28,13 @@ struct GateSums {
 void print_judgements(Output& out, const MaliReport& report, GateSums& sums) {
   using Verdict = mali::Judgement::Verdict;
   const std::string unchanged =
-      report.unchanged == 0 ? ""
-                            : fmt::format(", and {} that are what was accepted, not compiled again",
-                                          report.unchanged);
+      report.unchanged.empty()
+          ? ""
+          : fmt::format(", and {} that are what was accepted, not compiled again",
+                        report.unchanged.size());
   out.text(fmt::format("{}: {} kernels{}, {}\n", report.gpu->key, report.kernels.size(), unchanged,
                        report.compiler));
-  sums.passed += report.unchanged;
+  sums.passed += static_cast<int>(report.unchanged.size());
   bool told_unjudged = false;
   for (const MaliKernel& kernel : report.kernels) {
     const mali::Judgement& judgement = *kernel.judgement;
@@ -62,6 +63,19 @@ bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report)
   return false;
 }
 
+/// A line that an acceptance deletes: that of a kernel which is compiled anew, or which no plan
+/// launches any more. Without all plans, as with --once, nobody knows the latter.
+bool goes(const mali::Expectations::Key& line, const MaliReport& report, const GateRequest& request,
+          const std::string& pattern) {
+  const auto is_line = [&](const mali::KernelId& kernel) {
+    return kernel.file == line.file && kernel.kernel == line.kernel &&
+           kernel.options == line.options;
+  };
+  return !request.once && line.gpu == report.gpu->key &&
+         mali::matches(pattern, line.file, line.kernel) &&
+         std::none_of(report.unchanged.begin(), report.unchanged.end(), is_line);
+}
+
 /// The figures of the reports replace those of their GPUs; what was written by hand stays, but for
 /// what is mended. Where only some kernels are asked for, their lines alone, and of the same
 /// compiler.
@@ -69,6 +83,7 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
                             const GateRequest& request, const std::string& pattern) {
   using Verdict = mali::Judgement::Verdict;
   for (const MaliReport& report : reports) {
+    if (report.failure) continue;
     const std::string gpu = report.gpu->key;
     std::string& compiler = expectations.compilers[gpu];
     const bool are_all = pattern.empty() && !request.has_gaps();
@@ -78,9 +93,8 @@ mali::Expectations accepted(mali::Expectations expectations, const std::vector<M
              gpu, compiler, report.compiler);
     compiler = report.compiler;
     for (auto at = expectations.figures.begin(); at != expectations.figures.end();) {
-      const bool goes = !request.has_gaps() && at->first.gpu == gpu &&
-                        mali::matches(pattern, at->first.file, at->first.kernel);
-      at = goes ? expectations.figures.erase(at) : std::next(at);
+      at = goes(at->first, report, request, pattern) ? expectations.figures.erase(at)
+                                                     : std::next(at);
     }
     auto& cannot = expectations.cannot;
     cannot.erase(std::remove_if(cannot.begin(), cannot.end(),

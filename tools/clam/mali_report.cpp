@@ -228,7 +228,7 @@ json to_json(const MaliReport& report, const Workload* workload) {
   for (const MaliKernel& kernel : report.kernels) {
     result["kernels"].push_back(kernel_json(kernel));
   }
-  if (report.unchanged > 0) result["unchanged"] = report.unchanged;
+  if (!report.unchanged.empty()) result["unchanged"] = report.unchanged.size();
   for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));
   if (!report.rows.empty()) result["leaves_out"] = mali::leaves_out();
   if (!workload) return result;

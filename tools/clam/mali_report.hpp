@@ -46,7 +46,8 @@ struct MaliReport {
   const Gpu* gpu;
   std::string compiler;  ///< "Mesa 25.0.7-2+deb13u1"
   std::vector<MaliKernel> kernels;
-  int unchanged = 0;  ///< of a gate: kernels that are what was accepted, and were not compiled
+  /// Of a gate: those that are what was accepted, and were not compiled.
+  std::vector<mali::KernelId> unchanged;
   bool has_malioc = false;   ///< it is installed
   std::string malioc_error;  ///< the last one
   std::vector<MaliRow> rows;

@@ -19,9 +19,10 @@ namespace {
 
 /// The options that make a tile, as the files of kernels name them; others shape groups, fix
 /// extents or add to the epilogue.
-constexpr const char* kTileDefines[] = {
-    "DENSE_M0",     "DENSE_N0",     "BMM_M0",     "BMM_N0",   "CONV2D_ROWS", "CONV2D_VECTORS",
-    "SOFTMAX_UNIT", "SOFTMAX_HELD", "CONV2D_RUN", "ATT_ROWS", "ATT_LANES"};
+constexpr const char* kTileDefines[] = {"DENSE_M0",        "DENSE_N0",     "BMM_M0",
+                                        "BMM_N0",          "CONV2D_ROWS",  "CONV2D_VECTORS",
+                                        "CONV2D_CHANNELS", "SOFTMAX_UNIT", "SOFTMAX_HELD",
+                                        "CONV2D_RUN",      "ATT_ROWS",     "ATT_LANES"};
 constexpr const char* kStride = "CONV2D_STRIDE";
 constexpr const char* kAccumulators[] = {"DENSE_ACC", "BMM_ACC", "CONV2D_ACC", "ATT_ACC"};
 constexpr const char* kChunk = "CONV2D_CHUNK";

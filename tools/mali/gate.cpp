@@ -229,12 +229,13 @@ std::vector<Plan> once_plans(const Gpu& gpu) {
   return plans;
 }
 
-int leave_out_unchanged(std::vector<KernelId>& kernels, const Expectations& expectations,
-                        const std::string& gpu, const Fingerprint& fingerprint) {
+std::vector<KernelId> leave_out_unchanged(std::vector<KernelId>& kernels,
+                                          const Expectations& expectations, const std::string& gpu,
+                                          const Fingerprint& fingerprint) {
   std::vector<std::string> prints;
   std::string all;
   for (const KernelId& kernel : kernels) all += prints.emplace_back(fingerprint(kernel));
-  std::vector<KernelId> rest;
+  std::vector<KernelId> rest, left_out;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto& [file, options, kernel] = kernels[i];
     const auto then = expectations.figures.find({gpu, file, kernel, options});
@@ -243,9 +244,8 @@ int leave_out_unchanged(std::vector<KernelId>& kernels, const Expectations& expe
                           (then->second.full_occupancy || expectations.half_reason(gpu, kernel));
     const bool is_drawn =
         std::stoul(hash_text(prints[i] + all).substr(0, 4), nullptr, 16) % kSample == 0;
-    if (!is_known || is_drawn) rest.push_back(kernels[i]);
+    (!is_known || is_drawn ? rest : left_out).push_back(kernels[i]);
   }
-  const auto left_out = static_cast<int>(kernels.size() - rest.size());
   kernels = std::move(rest);
   return left_out;
 }

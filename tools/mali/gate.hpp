@@ -33,10 +33,11 @@ std::vector<Plan> gate_plans(const Gpu& gpu);
 std::vector<Plan> once_plans(const Gpu& gpu);
 
 using Fingerprint = std::function<std::string(const KernelId&)>;
-/// Leaves out the kernels that have the fingerprint of their figures, and gives their number. One
-/// in kSample of these stays, drawn by all fingerprints together.
-int leave_out_unchanged(std::vector<KernelId>& kernels, const Expectations& expectations,
-                        const std::string& gpu, const Fingerprint& fingerprint);
+/// Leaves out the kernels that have the fingerprint of their figures, and returns them. One in
+/// kSample of these stays, drawn by all fingerprints together.
+std::vector<KernelId> leave_out_unchanged(std::vector<KernelId>& kernels,
+                                          const Expectations& expectations, const std::string& gpu,
+                                          const Fingerprint& fingerprint);
 
 constexpr int kSample = 40;
 constexpr int kFewKernels = 24;

@@ -313,8 +313,8 @@ OpProof proof() {
       "conv2d",
       product_sets::all(product_sets::exact_convolution<Conv2d>),
       reference,
-      // Tiles are 4 channels x 4 pixels, or 4 x 8 and 8 x 4 in conv2d_product and up to 4 x 4
-      // pixels in conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the
+      // Tiles are 4 channels x 4 pixels, or 8 x 4 in conv2d_product and up to 4 x 4 pixels in
+      // conv2d_depthwise; groups are 16 or 4 tiles along the map and 4 or 1 along the
       // channels.
       {
           // Small extents.
@@ -330,7 +330,7 @@ OpProof proof() {
           "c=64 h=8 w=8 k=15 r=1",
           "c=65 h=4 w=17 k=17 r=1",
           "n=2 c=127 h=2 w=2 k=5 r=1",
-          // 1x1 in tiles of two vectors: the last tile of a map whole, moved or missing.
+          // 1x1 in large tiles: the last of a map whole, moved or missing.
           "c={3 h=4 w=32,4 h=4 w=33,5 h=4 w=49} k=501 r=1",
           "n=2 c=6 h=12 w=12 k=260 r=1",
           // 3x3, stride 1: around a tile, and around a group along the map and the channels.
