@@ -14,8 +14,7 @@
 //
 //   0  in one float per output, by fma
 //   1  in half inside a chunk of 32 planes of a tap; behind the last whole one in a chunk of
-//      CONV2D_REST planes, or in chunks of 4 and of 1; the chunks in float. With CONV2D_REST each
-//      part has `range` planes, and range % 32 is CONV2D_REST
+//      CONV2D_REST planes, or in chunks of 4 and of 1; the chunks in float
 //   2  in half
 //
 // All tensors are dense and start on multiples of 16 bytes; every byte offset into them fits an
@@ -703,7 +702,11 @@ void sum_slowly(__global const char* x, __global const char* w, int planes, Plan
 //@local  CONV2D_LX CONV2D_LY CONV2D_PARTS
 //@needs  groups >= 1, planes >= 1, range >= 1, vectors >= 1, taps >= 1, phases >= 1, k >= 1
 //@needs  turn >= 0, turn < phases, width >= 1, row >= 1, (CONV2D_PARTS-1)*range < planes
-//@needs  range*CONV2D_PARTS >= planes
+//@needs  range*CONV2D_PARTS >= planes, planes == range*CONV2D_PARTS || CONV2D_WHOLE == 0
+//@needs  range % 8 == 0 || CONV2D_WHOLE == 0 || CONV2D_ACC != 0
+//@needs  range % 32 == CONV2D_REST || CONV2D_WHOLE == 0 || CONV2D_ACC != 1
+//@needs  range % 16 == 0 || CONV2D_WHOLE == 0 || CONV2D_ACC != 2
+//@needs  range == CONV2D_REST || CONV2D_WHOLE != 2
 __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __global const T* b,
                                    __global const T* r, __global T* y, int groups, int planes,
                                    int range, int plane, int vectors, int taps, int tap_step,
@@ -762,7 +765,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   if (part >= CHANNELS) return;
   for (int j = 0; j < (CHANNELS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
     const int i = part + j * CONV2D_PARTS;
-    if (i >= CHANNELS || i >= out.channels) continue;
+    if (i >= CHANNELS || i >= out.channels) break;
     __local const float4* from = partial + i * LANES + lane;
     float4 total = *from;
     for (int q = 1; q < CONV2D_PARTS; ++q) {

@@ -388,7 +388,6 @@ __kernel FLAT_GROUP void conv2d_winograd_pack(__global const T* w, __global floa
 // of channel 0 and vector 1.
 #define EACH_CHANNEL(DO, v) DO(0, x, v) DO(1, y, v) DO(2, z, v) DO(3, w, v)
 
-//@shared conv2d_vectors
 #if CONV2D_VECTORS == 1
 #define EACH_VECTOR(DO, a) DO(0, a)
 #define EACH_SUM(DO) EACH_CHANNEL(DO, 0)
@@ -396,7 +395,6 @@ __kernel FLAT_GROUP void conv2d_winograd_pack(__global const T* w, __global floa
 #define EACH_VECTOR(DO, a) DO(0, a) DO(1, a)
 #define EACH_SUM(DO) EACH_CHANNEL(DO, 0) EACH_CHANNEL(DO, 1)
 #endif
-//@end
 #define DECLARE(i, of, v) float4 m##i##_##v = (float4)(0.0f);
 #define ADD(i, of, v) m##i##_##v = fma((float4)(weights.of), tiles, m##i##_##v);
 #define WITH_TILES(v, FROM)                                               \

@@ -175,8 +175,13 @@ TEST(tiling, a_plan_takes_the_fastest_that_is_not_refused) {
   expect_the_fastest(board("ARM Platform", "3.0"));
 }
 
-/// Whether planes are x does not depend on the tile: x has none of two vectors here.
+/// Whether planes are x does not depend on the tile.
 TEST(tiling, a_tile_that_is_asked_for_changes_nothing_else) {
+  const auto kernels_of = [](const Plan& plan) {
+    std::string names;
+    for (const Launch& launch : plan.launches) names += launch.kernel + " ";
+    return names;
+  };
   const DeviceInfo device = board("rusticl", "25.0.7");
   for (const char* line : {"conv2d n=4 c=512 h=31 w=31 k=2048 r=1 dtype=f32",
                            "conv2d c=3 h=64 w=64 k=32 r=3 pad=1 dtype=f32",
@@ -192,6 +197,11 @@ TEST(tiling, a_tile_that_is_asked_for_changes_nothing_else) {
       }
     }
     EXPECT_EQ(to_text(make_plan(problem, device, {"", 0, best->words})), to_text(plan)) << line;
+    for (const Tiling& one : tilings) {
+      if (one.refused) continue;
+      const Plan asked = make_plan(problem, device, {plan.variant, 0, one.words});
+      EXPECT_EQ(kernels_of(asked), kernels_of(plan)) << line << " " << one.words;
+    }
   }
 }
 

@@ -15,7 +15,7 @@ struct GateRequest {
   bool accept = false;  ///< write what the kernels are now, then judge
   bool once = false, changed = false;  ///< once_plans, leave_out_unchanged
 
-  /// The reports lack some kernels, whose lines stay as they are.
+  /// Some kernels are not compiled. Their lines stay as they are.
   bool has_gaps() const { return once || changed; }
 };
 

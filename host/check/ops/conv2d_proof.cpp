@@ -330,7 +330,7 @@ OpProof proof() {
           "c=64 h=8 w=8 k=15 r=1",
           "c=65 h=4 w=17 k=17 r=1",
           "n=2 c=127 h=2 w=2 k=5 r=1",
-          // 1x1 in large tiles: the last of a map whole, moved or missing.
+          // 1x1 with many channels, whose last tile has some of them.
           "c={3 h=4 w=32,4 h=4 w=33,5 h=4 w=49} k=501 r=1",
           "n=2 c=6 h=12 w=12 k=260 r=1",
           // 3x3, stride 1: around a tile, and around a group along the map and the channels.
