@@ -286,29 +286,56 @@ Launch product_launch(const Request& request, const Product& product, const Prod
 
 enum class Form { x, rows, maps };
 
+/// The launch that writes the planes: `vectors` of each, and blocks of `each` channels at a column
+/// or tap of the filter.
+struct Move {
+  int each = 1, vectors = 1, lx = 1, ly = 1;
+  std::int64_t blocks = 1;
+
+  double items() const {
+    return 1.0 * round_up(vectors, lx) * static_cast<double>(round_up(blocks, ly));
+  }
+};
+
 /// The planes' form, the cut and all clocks, those of the launch that moves x included.
 struct Choice {
   Form form = Form::x;
   Product product;
   ProductCut cut;
-  int each = 1;  ///< channels that a work-item moves
+  Move move;
   double clocks = 0;
 };
 
+/// In groups of `items` work-items, of which the fewest have nothing to do.
+Move move_of(Form form, const Conv2d& conv, const Product& product, int each, int items) {
+  Move move;
+  move.each = each;
+  move.vectors = form == Form::rows ? product.plane / kTile : product.row;
+  move.blocks = std::int64_t{ceil_div(conv.c, each)} * product.columns;
+  move.lx = items, move.ly = 1;
+  for (Move other = move; other.lx >= 8;) {
+    other.lx /= 2, other.ly *= 2;
+    if (other.items() < move.items()) move = other;
+  }
+  return move;
+}
+
 /// How many channels a work-item moves, and what that takes.
-std::pair<int, double> choose_each(const Conv2d& conv, const Product& product,
-                                   const DeviceInfo& device) {
-  constexpr double kAround = 330, kChannel = 45;
-  const double vectors = static_cast<double>(product.elements()) / kTile;
-  const double x = 1.0 * conv.n * conv.c * conv.h * conv.w;
-  std::pair<int, double> best{1, HUGE_VAL};
-  for (int each = 1; each <= 16 && each <= conv.c; each *= 2) {
+std::pair<Move, double> choose_move(Form form, const Conv2d& conv, const Product& product,
+                                    const Request& request) {
+  constexpr double kAround = 200, kChannel = 45;
+  const double written = static_cast<double>(product.elements());
+  const double read = 1.0 * conv.n * conv.c * conv.h * conv.w;
+  std::pair<Move, double> best{{}, HUGE_VAL};
+  for (int each = 1; each <= 16 && each < 2 * conv.c; each *= 2) {
     Work work;
-    work.items = vectors / each;
-    work.instructions = kAround + each * kChannel;
-    work.dram = (x + kTile * vectors) * size_of(conv.dtype);
-    const double clocks = clocks_of(work, device).predicted + kLaunchClocks;
-    if (clocks < best.second) best = {each, clocks};
+    work.items = conv.n * move_of(form, conv, product, each, kGroup).items();
+    work.instructions = kAround + std::min(each, conv.c) * kChannel;
+    work.dram = (read + written) * size_of(conv.dtype);
+    const double clocks = clocks_of(work, request.device).predicted + kLaunchClocks;
+    if (clocks < best.second) {
+      best = {move_of(form, conv, product, each, group_items(request)), clocks};
+    }
   }
   return best;
 }
@@ -345,8 +372,8 @@ Choice choose_form(Form form, const Request& request) {
     if (is_read_slowly(choice.product, conv, request.device)) choice.clocks *= kSlowReads;
     return choice;
   }
-  const auto [each, clocks] = choose_each(conv, choice.product, request.device);
-  choice.each = each;
+  const auto [move, clocks] = choose_move(form, conv, choice.product, request);
+  choice.move = move;
   choice.clocks += clocks;
   return choice;
 }
@@ -383,14 +410,7 @@ Launch moving_launch(const Request& request, const Choice& choice) {
   const Product& product = choice.product;
   const bool rows = choice.form == Form::rows;
   const int pitch = product.row, lines = rows ? product.plane / product.phases / pitch / kTile : 1;
-  const int vectors = rows ? product.plane / kTile : pitch;
-  const std::int64_t blocks = std::int64_t{ceil_div(conv.c, choice.each)} * product.columns;
-  const int items = group_items(request);
-  int lx = items;
-  for (int less = items / 2; less >= 4; less /= 2) {
-    if (round_up(vectors, less) < round_up(vectors, lx)) lx = less;
-  }
-  const int ly = items / lx;
+  const auto [each, vectors, lx, ly, blocks] = choice.move;
   std::vector<Arg> args = arg_list("x", "planes", conv.c, conv.h, conv.w);
   if (rows) {
     append_args(args, conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w);
@@ -398,7 +418,7 @@ Launch moving_launch(const Request& request, const Choice& choice) {
     append_args(args, conv.r, conv.s, conv.ow(), pitch, conv.stride_h, conv.stride_w,
                 conv.dilation_h, conv.dilation_w);
   }
-  append_args(args, conv.pad_t, conv.pad_l, choice.each);
+  append_args(args, conv.pad_t, conv.pad_l, each);
   if (!rows) append_args(args, product.plane);
   return group_launch("conv2d_move.cl", rows ? "conv2d_move_rows" : "conv2d_move_maps",
                       group_options(conv.dtype, {lx, ly}), {lx, ly}, vectors, blocks, conv.n,
