@@ -765,7 +765,7 @@ __kernel GROUP void conv2d_product(__global const T* p, __global const S* wp, __
   if (part >= CHANNELS) return;
   for (int j = 0; j < (CHANNELS + CONV2D_PARTS - 1) / CONV2D_PARTS; ++j) {
     const int i = part + j * CONV2D_PARTS;
-    if (i >= CHANNELS || i >= out.channels) break;
+    if (i >= CHANNELS || i >= out.channels) continue;
     __local const float4* from = partial + i * LANES + lane;
     float4 total = *from;
     for (int q = 1; q < CONV2D_PARTS; ++q) {
