@@ -105,18 +105,17 @@ Work work_of(const Product& product, const ProductCut& cut, const Cost& cost) {
   const int range = std::min(cut.range, product.planes);
   const ProductKind& kind = product.kind;
   const int behind = range % trip_of(kind.acc);
-  const double rest = is_whole(product, cut) ? 0 : (behind / 4 + behind % 4) * 8;
-  const double chunk = is_whole(product, cut) && behind > 0 ? cut.channels * kChunkEnd : 0;
-  const double plane = cost.numbers.at(0);
-  const double element = size_of(kind.dtype), vector = kTile * element;
+  const double loops = (behind / 4 + behind % 4) * 8;
+  const double rest = behind > 0 && is_whole(product, cut) ? cut.channels * kChunkEnd : loops;
+  const double element = size_of(kind.dtype);
   const double outputs = 1.0 * product.groups * product.images * product.k * product.map;
   Work work;
   work.group = cut.lx * cut.ly * cut.parts;
   work.items = 1.0 * columns * rows * product.groups * product.images * work.group;
-  work.instructions = product.taps * (range * plane + rest + chunk + kTap) + kAround +
+  work.instructions = product.taps * (range * cost.numbers.at(0) + rest + kTap) + kAround +
                       instructions_of_end(product, cut);
-  work.bytes =
-      product.taps * range * (cut.channels * kind.weight_size() + vector) + bytes_of_end(kind, cut);
+  work.bytes = product.taps * range * (cut.channels * kind.weight_size() + kTile * element) +
+               bytes_of_end(kind, cut);
   work.dram = (product.elements() + outputs) * element;
   return work;
 }
@@ -291,28 +290,24 @@ enum class Form { x, rows, maps };
 struct Move {
   int each = 1, vectors = 1, lx = 1, ly = 1;
   std::int64_t blocks = 1;
+  double clocks = HUGE_VAL;
 
-  double items() const {
-    return 1.0 * round_up(vectors, lx) * static_cast<double>(round_up(blocks, ly));
-  }
+  double items() const { return 1.0 * round_up(vectors, lx) * double(round_up(blocks, ly)); }
 };
 
 /// The planes' form, the cut and all clocks, those of the launch that moves x included.
 struct Choice {
   Form form = Form::x;
   Product product;
-  ProductCut cut;
-  Move move;
+  ProductCut cut{};
+  Move move{};
   double clocks = 0;
 };
 
 /// In groups of `items` work-items, of which the fewest have nothing to do.
 Move move_of(Form form, const Conv2d& conv, const Product& product, int each, int items) {
-  Move move;
-  move.each = each;
-  move.vectors = form == Form::rows ? product.plane / kTile : product.row;
-  move.blocks = std::int64_t{ceil_div(conv.c, each)} * product.columns;
-  move.lx = items, move.ly = 1;
+  const int vectors = form == Form::rows ? product.plane / kTile : product.row;
+  Move move{each, vectors, items, 1, std::int64_t{ceil_div(conv.c, each)} * product.columns};
   for (Move other = move; other.lx >= 8;) {
     other.lx /= 2, other.ly *= 2;
     if (other.items() < move.items()) move = other;
@@ -320,22 +315,20 @@ Move move_of(Form form, const Conv2d& conv, const Product& product, int each, in
   return move;
 }
 
-/// How many channels a work-item moves, and what that takes.
-std::pair<Move, double> choose_move(Form form, const Conv2d& conv, const Product& product,
-                                    const Request& request) {
+/// How many channels a work-item moves.
+Move choose_move(Form form, const Conv2d& conv, const Product& product, const Request& request) {
   constexpr double kAround = 200, kChannel = 45;
-  const double written = static_cast<double>(product.elements());
   const double read = 1.0 * conv.n * conv.c * conv.h * conv.w;
-  std::pair<Move, double> best{{}, HUGE_VAL};
+  Move best;
   for (int each = 1; each <= 16 && each < 2 * conv.c; each *= 2) {
     Work work;
     work.items = conv.n * move_of(form, conv, product, each, kGroup).items();
     work.instructions = kAround + std::min(each, conv.c) * kChannel;
-    work.dram = (read + written) * size_of(conv.dtype);
+    work.dram = (read + static_cast<double>(product.elements())) * size_of(conv.dtype);
     const double clocks = clocks_of(work, request.device).predicted + kLaunchClocks;
-    if (clocks < best.second) {
-      best = {move_of(form, conv, product, each, group_items(request)), clocks};
-    }
+    if (clocks >= best.clocks) continue;
+    best = move_of(form, conv, product, each, group_items(request));
+    best.clocks = clocks;
   }
   return best;
 }
@@ -363,18 +356,15 @@ Product product_of(Form form, const Problem& problem, const DeviceInfo& device) 
 
 Choice choose_form(Form form, const Request& request) {
   const Conv2d conv(request.problem);
-  Choice choice;
-  choice.form = form;
-  choice.product = product_of(form, request.problem, request.device);
+  Choice choice{form, product_of(form, request.problem, request.device)};
   choice.cut = choose(product_cuts(choice.product, request), request);
   choice.clocks = choice.cut.clocks.predicted;
-  if (form == Form::x) {
-    if (is_read_slowly(choice.product, conv, request.device)) choice.clocks *= kSlowReads;
-    return choice;
+  if (form != Form::x) {
+    choice.move = choose_move(form, conv, choice.product, request);
+    choice.clocks += choice.move.clocks;
+  } else if (is_read_slowly(choice.product, conv, request.device)) {
+    choice.clocks *= kSlowReads;
   }
-  const auto [move, clocks] = choose_move(form, conv, choice.product, request);
-  choice.move = move;
-  choice.clocks += clocks;
   return choice;
 }
 
@@ -410,7 +400,7 @@ Launch moving_launch(const Request& request, const Choice& choice) {
   const Product& product = choice.product;
   const bool rows = choice.form == Form::rows;
   const int pitch = product.row, lines = rows ? product.plane / product.phases / pitch / kTile : 1;
-  const auto [each, vectors, lx, ly, blocks] = choice.move;
+  const auto& [each, vectors, lx, ly, blocks, clocks] = choice.move;
   std::vector<Arg> args = arg_list("x", "planes", conv.c, conv.h, conv.w);
   if (rows) {
     append_args(args, conv.s, product.phases, lines, pitch, conv.stride_w, conv.dilation_w);

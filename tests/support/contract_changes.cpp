@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -89,12 +90,39 @@ bool only_allows_more(const std::string& key, const std::string& before, const s
                                       [&](const std::string& value) { return has(legal, value); });
 }
 
+bool is_argument(const ContractItem& item) { return starts_with(item.key, "argument"); }
+
+std::vector<ContractItem> arguments_of(const ContractPart& part) {
+  std::vector<ContractItem> arguments;
+  std::copy_if(part.items.begin(), part.items.end(), std::back_inserter(arguments), is_argument);
+  return arguments;
+}
+
+/// The arguments that are gone, where those of now are the others, in their order.
+std::vector<ContractItem> gone_arguments(const ContractPart& before, const ContractPart& now) {
+  std::vector<ContractItem> gone;
+  const std::vector<ContractItem> left = arguments_of(now);
+  auto next = left.begin();
+  for (const ContractItem& argument : arguments_of(before)) {
+    if (next != left.end() && next->value == argument.value) {
+      ++next;
+    } else {
+      gone.push_back(argument);
+    }
+  }
+  return next == left.end() ? gone : std::vector<ContractItem>{};
+}
+
 void compare(const ContractPart& before, const ContractPart& now,
              std::vector<ContractChange>& changes) {
   const auto say = [&](const std::string& words, bool breaks) {
     changes.push_back({now.name + ": " + words, breaks});
   };
-  for (const auto& [key, value] : before.items) {
+  const std::vector<ContractItem> gone = gone_arguments(before, now);
+  for (const auto& [key, value] : gone) say(key + " '" + value + "' is gone", true);
+  for (const ContractItem& item : before.items) {
+    if (!gone.empty() && is_argument(item)) continue;
+    const auto& [key, value] = item;
     const ContractItem* same = now.find(key);
     if (!same) {
       say(key + " is gone", !starts_with(key, "need "));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
@@ -67,9 +68,9 @@ bool is_needed(const mali::Expectations::Cannot& line, const MaliReport& report)
 /// there are not all plans, so nobody knows.
 bool goes(const mali::Expectations::Key& line, const MaliReport& report, const GateRequest& request,
           const std::string& pattern) {
-  const auto is_line = [&](const mali::KernelId& kernel) {
-    return kernel.file == line.file && kernel.kernel == line.kernel &&
-           kernel.options == line.options;
+  const auto is_line = [&](const mali::KernelId& each) {
+    return std::tie(each.file, each.kernel, each.options) ==
+           std::tie(line.file, line.kernel, line.options);
   };
   return !request.once && line.gpu == report.gpu->key &&
          mali::matches(pattern, line.file, line.kernel) &&
