@@ -615,7 +615,7 @@ float bias_of(int i, Outputs out) {
   return CONV2D_BIAS ? load1(out.b, out.b_at + i * SIZE) : as_float(out.width >> 31);
 }
 
-// The tile's pixels of the channel in which they lie at byte `at` of y.
+// The tile's pixels of one channel. They lie at byte `at` of y.
 void finish(float4 sum, float bias, uint at, Place place, Outputs out) {
   const float4 z = sum + (float4)(bias);
   float4 v = (float4)(CONV2D_ACT(z.x), CONV2D_ACT(z.y), CONV2D_ACT(z.z), CONV2D_ACT(z.w));

@@ -315,7 +315,8 @@ Move move_of(Form form, const Conv2d& conv, const Product& product, int each, in
   return move;
 }
 
-/// How many channels a work-item moves.
+/// How many channels a work-item moves. By Mesa 25's listings the kernels have 162 to 192
+/// instructions around their loop over channels, and 39 to 46 in it.
 Move choose_move(Form form, const Conv2d& conv, const Product& product, const Request& request) {
   constexpr double kAround = 200, kChannel = 45;
   const double read = 1.0 * conv.n * conv.c * conv.h * conv.w;

@@ -257,6 +257,30 @@ TEST(cli, mali_gate_of_changed_kernels_compiles_what_is_not_as_accepted) {
   EXPECT_LT(run(changed, folder.path())["kernels"].size(), all / 2);
 }
 
+TEST(cli, mali_keeps_what_was_accepted_where_nothing_could_be_compiled) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("expectations.txt"),
+                    line = "((__global T4*)xp)[row * k4 + i]";
+  const auto accept = [&](std::vector<std::string> environment, const char* gpus = "g610") {
+    return run_mali({"dense_pack_x", "--accept", "--gpu", gpus, "--expectations", file},
+                    std::move(environment))
+        .code;
+  };
+  EXPECT_EQ(accept({}), 0);
+  const std::string before = read_file(file);
+  EXPECT_NE(accept({"CLAM_FAKE_START=none", "CLAM_CACHE_DIR=off"}), 0);
+  EXPECT_EQ(read_file(file), before);
+  // A GPU that Mesa's compiler does not know, beside one that it does.
+  const std::string other = "gpu g78  Mesa 0.0-fake\n100 0/0 full - dense.cl:dense_pack_x -DX=1\n";
+  write_file(file, before + other);
+  accept({}, "g610,g78");
+  EXPECT_TRUE(contains(read_file(file), "dense_pack_x  -DX=1")) << read_file(file);
+  write_file(file, before);
+  break_kernel(folder, "dense.cl", line, "CRASH " + line);
+  EXPECT_EQ(accept({"CLAM_KERNEL_DIR=" + folder.path()}), 1);
+  EXPECT_EQ(read_file(file), before);
+}
+
 /// The stand-in's listings have no loops.
 TEST(cli, mali_gate_sees_tags_that_speak_of_other_loops) {
   const TemporaryFolder folder;
