@@ -184,6 +184,7 @@ TEST(tiling, a_tile_that_is_asked_for_changes_nothing_else) {
   };
   const DeviceInfo device = board("rusticl", "25.0.7");
   for (const char* line : {"conv2d n=4 c=512 h=31 w=31 k=2048 r=1 dtype=f32",
+                           "conv2d n=16 c=512 h=5 w=5 k=512 r=1 dtype=f32",
                            "conv2d c=3 h=64 w=64 k=32 r=3 pad=1 dtype=f32",
                            "conv2d h=8 w=8 c=64 k=64 r=1 layout=nhwc dtype=f32",
                            "dense m=1024 n=1024 k=1024 dtype=f16"}) {
