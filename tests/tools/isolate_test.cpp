@@ -46,9 +46,10 @@ TEST(isolate, a_crash_is_a_sentence) {
   EXPECT_EQ(*fate.misfortune(), "its process was ended by signal 11 (Segmentation fault)");
 }
 
-/// By the clock of the scripted OpenCL, which the process itself moves on once it has begun.
+/// By the clock of the scripted OpenCL, which the process itself moves on once it has begun. What
+/// it printed before comes back, also where nobody looked between that and the end of its time.
 TEST(isolate_scripted, what_never_ends_is_ended) {
-  CLAM_ON_SCRIPTED_DEVICE();
+  CLAM_ON_SCRIPTED_CLOCK();
   const scripted::SharedClock clock;
   scripted::play(clock.in());
   const Fate fate =
@@ -56,6 +57,22 @@ TEST(isolate_scripted, what_never_ends_is_ended) {
   EXPECT_EQ(fate.out, "begun\n");
   EXPECT_TRUE(fate.hung);
   EXPECT_NE(fate.misfortune()->find("gave no result"), std::string::npos);
+}
+
+/// Whoever looks is stopped until the other has ended, and its time is over.
+TEST(isolate_scripted, what_ended_while_nobody_looked_was_in_time) {
+  CLAM_ON_SCRIPTED_CLOCK();
+  const scripted::SharedClock clock;
+  scripted::play(clock.in());
+  const std::string goes_on =
+      "for i in $(seq 1000); do grep -q ' Z ' /proc/$$/stat && break; sleep .01; done; "
+      "kill -CONT $PPID";
+  const Fate fate = shell("kill -STOP $PPID; (" + goes_on + ") >/dev/null & " + clock.jump() +
+                              "; echo one; echo two; printf three; exit 3",
+                          milliseconds(300));
+  EXPECT_EQ(fate.out, "one\ntwo\nthree\n");
+  EXPECT_EQ(fate.code, 3);
+  EXPECT_FALSE(fate.hung);
 }
 
 TEST(isolate, what_never_stops_printing_is_ended_and_little_of_it_kept) {

@@ -2,6 +2,7 @@
 #include "isolate.hpp"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ namespace clam {
 namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+constexpr int kSignal = 128;  // the code of a process that a signal ended is this and the signal
 constexpr std::chrono::seconds kGrace(1);
 constexpr std::chrono::milliseconds kPause(5);  // by no Clock, which may stand still meanwhile
 
@@ -45,7 +47,6 @@ std::vector<std::string> folders_by_full_name() {
 }  // namespace
 
 Reason Fate::misfortune() const {
-  constexpr int kSignal = 128;
   if (hung) {
     return fmt::format(
         "its process gave no result for {:.0f} s and was ended: a hang, or work that "
@@ -83,25 +84,28 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
                   around.folder);
   Fate fate;
   fate.limit = limit;
-  std::string line;
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  const auto read = [&] {
+    std::string line;
+    const Process::Read read = process.read_line(line, {});
+    if (read == Process::Read::line && fate.out.size() < kMostOutput) fate.out += line + "\n";
+    return read;
+  };
+  bool is_over = false, is_at_end = false;
+  while (!is_over && !is_at_end) {
+    const Clock::duration left = until - Clock::now();
+    const Process::Read last = read();
+    is_at_end = last == Process::Read::end;
     // What never stops printing has always a line to read.
-    const bool is_over = left < -kGrace;
-    const Process::Read read = is_over ? Process::Read::nothing : process.read_line(line, {});
-    if (read == Process::Read::nothing && left.count() > 0 && !Interruption::came()) {
-      std::this_thread::sleep_for(kPause);
-      continue;
-    }
-    if (read == Process::Read::line) {
-      if (fate.out.size() < kMostOutput) fate.out += line + "\n";
-      continue;
-    }
-    if (read == Process::Read::nothing) process.kill();
-    fate.hung = read == Process::Read::nothing && !Interruption::came();
-    break;
+    is_over = left < (last == Process::Read::line ? -kGrace : Clock::duration(0)) ||
+              (last == Process::Read::nothing && Interruption::came());
+    if (last == Process::Read::nothing && !is_over) std::this_thread::sleep_for(kPause);
   }
+  if (is_over) process.kill();
   fate.code = process.wait();
+  // One that ended by itself while nobody looked was in time.
+  fate.hung = is_over && !Interruption::came() && fate.code == kSignal + SIGKILL;
+  while (is_over && fate.out.size() < kMostOutput && read() == Process::Read::line) {
+  }
   fate.errors = process.errors();
   return fate;
 }
