@@ -15,7 +15,8 @@
 //   conv2d_winograd_x      V of one tile and channel
 //   conv2d_winograd_pack   U of one filter, in the order in which it is read
 //   conv2d_winograd        M of 4 channels x CONV2D_VECTORS vectors at one of the 16 places an item,
-//                          in order of c; then the items of a group exchange M and compute y
+//                          in order of c; then the items of a group exchange M and compute y.
+//                          CONV2D_PARTS items share the channels, and their sums are added in order
 //
 // Builds alone, as is (float) or with -DCLAM_F16 (half storage; needs cl_khr_fp16). U, V, M and all
 // sums are float. The second vector lies half of all vectors behind the first. Where their number is
@@ -33,6 +34,7 @@
 //@define CONV2D_LX        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along the tiles
 //@define CONV2D_LY        1 {1,2,4,8,16,32,64,128,256}  work-items of a group along k, of x along c
 //@define CONV2D_PLACES    16 {1,2,4,8,16}               work-items that share the places of a tile
+//@define CONV2D_PARTS     1 {1,2,4}      work-items that share the channels of a place: of 16 places
 //@define CONV2D_VECTORS   1 {1,2}        vectors of 4 tiles of a work-item
 //@define CONV2D_SPLIT     0 {0,1}        addresses in two halves
 //@define CONV2D_BIAS      0 {0,1}        b is added
@@ -57,6 +59,12 @@
 #endif
 #if CONV2D_PLACES < 1 || CONV2D_PLACES > 16 || CONV2D_PLACES & (CONV2D_PLACES - 1)
 #error "conv2d_winograd.cl: CONV2D_PLACES must be a power of two from 1 to 16"
+#endif
+#ifndef CONV2D_PARTS
+#define CONV2D_PARTS 1
+#endif
+#if CONV2D_PARTS != 1 && CONV2D_PARTS != 2 && CONV2D_PARTS != 4
+#error "conv2d_winograd.cl: CONV2D_PARTS must be 1, 2 or 4"
 #endif
 #ifndef CONV2D_VECTORS
 #define CONV2D_VECTORS 1
@@ -119,9 +127,16 @@ typedef float4 T4;
 
 #define FLOATS ((uint)sizeof(float))
 #define SPLIT CONV2D_SPLIT
-#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, CONV2D_PLACES)))
+#define DEEP (CONV2D_PLACES * CONV2D_PARTS)
+#define GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, DEEP)))
 #define FLAT_GROUP __attribute__((reqd_work_group_size(CONV2D_LX, CONV2D_LY, 1)))
+#define UNROLL __attribute__((opencl_unroll_hint))
 #define LANES (CONV2D_LX * CONV2D_LY)
+#define SUMS (CONV2D_VECTORS * 64 * LANES)  // vectors of M of a part
+
+#if CONV2D_PARTS > 1 && CONV2D_PLACES != 16
+#error "conv2d_winograd.cl: CONV2D_PARTS above 1 needs 16 places"
+#endif
 
 // ---- activations: CONV2D_ACT is the name of one of these, or of a built-in ----
 
@@ -534,7 +549,16 @@ int finishes(uint p, int own, int middle, int columns, int k) {
 #define EACH_PLACE for (p = z; p < 16; p += CONV2D_PLACES)
 #endif
 
-// CONV2D_PLACES work-items for 4 channels of CONV2D_VECTORS vectors of 4 tiles.
+// The sums of all parts become those of the first.
+void add_parts(__local float4* m, int item) {
+  UNROLL for (int i = 0; i < SUMS; i += DEEP * LANES) {
+    float4 sum = m[i + item];
+    UNROLL for (int part = 1; part < CONV2D_PARTS; ++part) sum += m[part * SUMS + i + item];
+    m[i + item] = sum;
+  }
+}
+
+// CONV2D_PLACES * CONV2D_PARTS work-items for 4 channels of CONV2D_VECTORS vectors of 4 tiles.
 //@kernel conv2d_winograd
 //@arg    0  v       in   float[16*groups*c*vectors*4]
 //@layout as conv2d_winograd_x writes it
@@ -554,46 +578,56 @@ int finishes(uint p, int own, int middle, int columns, int k) {
 //@arg    13 across  int  columns of tiles
 //@null   b if CONV2D_BIAS==0
 //@null   r if CONV2D_RESIDUAL==0
-//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY groups*CONV2D_PLACES
-//@local  CONV2D_LX CONV2D_LY CONV2D_PLACES
+//@global ceil(ceil(vectors/CONV2D_VECTORS)/CONV2D_LX)*CONV2D_LX ceil(k/(4*CONV2D_LY))*CONV2D_LY groups*CONV2D_PLACES*CONV2D_PARTS
+//@local  CONV2D_LX CONV2D_LY CONV2D_PLACES*CONV2D_PARTS
 //@needs  n >= 1, groups >= 1, c >= 1, k >= 1, oh >= 1, ow >= 1, down == ceil(oh/2)
 //@needs  across == ceil(ow/2), vectors >= ceil(n*down*across/4)
+//@needs  c > ceil(c/CONV2D_PARTS)*(CONV2D_PARTS-1), CONV2D_PARTS == 1 || CONV2D_PLACES == 16
 __kernel GROUP void conv2d_winograd(__global const float* v, __global const float* wp,
                                     __global const T* b, __global const T* r, __global T* y, int n,
                                     int groups, int c, int k, int vectors, int oh, int ow, int down,
                                     int across) {
-  __local float4 m[CONV2D_VECTORS * 64 * LANES];
+  __local float4 m[CONV2D_PARTS * SUMS];
   const int middle = CONV2D_VECTORS == 1 ? 0 : vectors >> 1, columns = vectors - middle;
   const int own = get_global_id(0), first = min(own, columns - 1), g = get_group_id(2);
   const uint z = get_local_id(2);
   const int lane = (int)get_local_id(1) * CONV2D_LX + (int)get_local_id(0);
   const int panel = g * (int)get_num_groups(1) + (int)get_group_id(1);
   const uint channel = vectors * 4 * FLOATS, place = groups * c * channel;
-  uint p = z;
+  const int part = CONV2D_PARTS == 1 ? 0 : z / 16;
+  const int range = (c + CONV2D_PARTS - 1) / CONV2D_PARTS, from = part * range;
+  const int channels = CONV2D_PARTS == 1 ? c : min(range, c - from);
+  uint p = CONV2D_PARTS == 1 ? z : z % 16;
   // Before the loops for Mesa 25's register allocator: later it costs each trip 15 moves.
   int is_own = finishes(p, own, middle, columns, k);
   // Every item stays, for the barrier; those without tiles share the last one's work.
   EACH_PLACE {
-    const uint v_at = p * place + g * c * channel + first * 4 * FLOATS;
-    const uint w_at = (panel * 16 + p) * c * WEIGHT_STEP + (int)get_local_id(1) * 4 * FLOATS;
-    __local float4* to = m + p * 4 * LANES + lane;
+    const uint v_at = p * place + (g * c + from) * channel + first * 4 * FLOATS;
+    const uint w_at =
+        ((panel * 16 + p) * c + from) * WEIGHT_STEP + (int)get_local_id(1) * 4 * FLOATS;
+    __local float4* to = m + part * SUMS + p * 4 * LANES + lane;
     // The loop's limit may lie a channel behind the last.
     if (ends_above(v, 17 * place) || ends_above(wp, w_at + c * WEIGHT_STEP)) {
-      sum_slowly(to, (__global const char*)v + v_at, (__global const char*)wp + w_at, c, channel,
-                 middle * 4 * FLOATS);
+      sum_slowly(to, (__global const char*)v + v_at, (__global const char*)wp + w_at, channels,
+                 channel, middle * 4 * FLOATS);
     } else {
-      sum_channels(to, ADDRESS(v, v_at), ADDRESS(wp, w_at), c, channel, middle * 4 * FLOATS);
+      sum_channels(to, ADDRESS(v, v_at), ADDRESS(wp, w_at), channels, channel,
+                   middle * 4 * FLOATS);
     }
   }
   // All of M is there before any is read.
   barrier(CLK_LOCAL_MEM_FENCE);
+#if CONV2D_PARTS > 1
+  add_parts(m, (int)z * LANES + lane);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   // An absent b is a 0 that no compiler knows: a sum of zeros stays +0.
   Outputs out = {(__global const char*)r, (__global char*)y, oh, ow, as_float(k >> 31)};
   EACH_PLACE {
     const int tiles = 4 / CONV2D_VECTORS, vector = p / 2 % CONV2D_VECTORS, tile = p % tiles;
     const int j = (int)get_global_id(1) * 4 + p / 4;
     if (CONV2D_PLACES < 16) is_own = finishes(p, own, middle, columns, k);
-    if (is_own) {
+    if (is_own && (CONV2D_PARTS == 1 || z < 16)) {
       if (CONV2D_BIAS) out.bias = load1((__global const char*)b, (g * k + j) * SIZE);
       finish_tiles((__local const Tiles*)m + ((vector * 64 + p / 4) * LANES + lane) * tiles + tile,
                    tile_of((first + vector * middle) * 4 + tile * CONV2D_VECTORS, down, across),
@@ -605,6 +639,6 @@ __kernel GROUP void conv2d_winograd(__global const float* v, __global const floa
 // ---- the trips of the loops of the compiled code, for predicted times ----
 
 //@loops conv2d_winograd
-//@loop   floor(c/8)  over the channels, eight a trip
-//@loop   c%8  over those that are left
+//@loop   floor(ceil(c/CONV2D_PARTS)/8)  over the channels, eight a trip
+//@loop   ceil(c/CONV2D_PARTS)%8  over those that are left
 //@loop   0*c if CONV2D_SPLIT  over the channels of what lies across 4 GiB

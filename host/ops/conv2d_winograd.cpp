@@ -27,8 +27,13 @@ std::int64_t packed_floats(const Conv2d& conv, int ly) {
 }
 
 struct WinogradCut : Tiling {
-  int vectors = 0, lx = 1, ly = 1, places = kPlaces;
+  int vectors = 0, parts = 1, lx = 1, ly = 1, places = kPlaces;
+
+  int deep() const { return places * parts; }
 };
+
+/// Instructions that add the sums of parts.
+double adding(const WinogradCut& cut) { return cut.parts == 1 ? 0 : 45.0 * cut.vectors; }
 
 /// A row of costs.json has the instructions of a channel, and those around the sum of outputs
 /// without an activation.
@@ -37,13 +42,22 @@ Work work_of(const Conv2d& conv, const Tiles& tiles, const WinogradCut& cut, con
   const int columns = round_up(ceil_div(tiles.vectors, cut.vectors), cut.lx);
   const int rows = round_up(ceil_div(conv.kg(), kConvTile), cut.ly);
   Work work;
-  work.items = 1.0 * columns * rows * conv.groups * cut.places;
-  work.instructions =
-      (cost.numbers.at(0) * conv.cg() + cost.numbers.at(1) + cut.vectors * activation) * kPlaces /
-      cut.places;
+  work.items = 1.0 * columns * rows * conv.groups * cut.deep();
+  work.instructions = (cost.numbers.at(0) * ceil_div(conv.cg(), cut.parts) + cost.numbers.at(1) +
+                       cut.vectors * activation + adding(cut)) *
+                      kPlaces / cut.places;
   work.dram = tiles.bytes(conv) + 4.0 * packed_floats(conv, cut.ly) +
               1.0 * size_of(conv.dtype) * conv.outputs();
   return work;
+}
+
+/// Why the channels cannot be cut so.
+Reason cannot_share(const Conv2d& conv, const WinogradCut& cut, int most) {
+  if (cut.places < kPlaces || cut.deep() > most) {
+    return fmt::format("a group has no {} work-items", kPlaces * cut.parts);
+  }
+  return reason_if(conv.cg() <= ceil_div(conv.cg(), cut.parts) * (cut.parts - 1),
+                   "{} channels leave a part without any", conv.cg());
 }
 
 std::vector<WinogradCut> winograd_cuts(const Request& request) {
@@ -52,17 +66,21 @@ std::vector<WinogradCut> winograd_cuts(const Request& request) {
   const Conv2d conv(problem);
   const Tiles tiles(conv);
   const int items = group_items(request);
-  const auto deepest = static_cast<int>(
-      std::min<std::int64_t>(kPlaces, floor_power_of_two(device.max_work_items[2])));
-  const int places = std::min(items, deepest), lanes = std::min(items / places, kMostLanes);
+  const auto most =
+      static_cast<int>(std::min<std::int64_t>(items, floor_power_of_two(device.max_work_items[2])));
+  const int places = std::min(most, kPlaces);
   const double activation = activation_instructions(problem, device) - kPlainActivation;
   std::vector<WinogradCut> cuts;
   for (const Cost& cost : costs_of("conv2d_winograd", conv.dtype, accumulator(problem), device)) {
-    for (int lx = lanes; lx >= 1; lx /= 2) {
-      WinogradCut cut{tiling_of(cost, device), cost["VECTORS"], lx, lanes / lx, places};
-      cut.words += fmt::format(",LX={}", lx);
-      cut.clocks = clocks_of(work_of(conv, tiles, cut, cost, activation), device);
-      cuts.push_back(std::move(cut));
+    for (const int parts : Conv2d::kWinogradParts) {
+      const int lanes = std::clamp(items / (places * parts), 1, kMostLanes);
+      for (int lx = lanes; lx >= 1; lx /= 2) {
+        WinogradCut cut{tiling_of(cost, device), cost["VECTORS"], parts, lx, lanes / lx, places};
+        cut.words += fmt::format(",PARTS={},LX={}", parts, lx);
+        if (parts > 1) cut.refused = cannot_share(conv, cut, most);
+        cut.clocks = clocks_of(work_of(conv, tiles, cut, cost, activation), device);
+        cuts.push_back(std::move(cut));
+      }
     }
   }
   return cuts;
@@ -109,13 +127,13 @@ void plan_winograd(const Request& request, Plan& plan) {
   plan.launches.push_back(group_launch(
       "conv2d_winograd.cl", "conv2d_winograd",
       options(request, {cut.lx, cut.ly},
-              fmt::format(" -DCONV2D_PLACES={} -DCONV2D_VECTORS={}{}", cut.places, cut.vectors,
-                          split_addresses(request.device))),
+              fmt::format(" -DCONV2D_PLACES={} -DCONV2D_PARTS={} -DCONV2D_VECTORS={}{}", cut.places,
+                          cut.parts, cut.vectors, split_addresses(request.device))),
       {cut.lx, cut.ly}, ceil_div(tiles.vectors, cut.vectors), rows, conv.groups,
       arg_list("v", "w_packed", buffer_if(conv.bias, "b"), buffer_if(conv.residual, "r"), "y",
                conv.n, conv.groups, conv.cg(), conv.kg(), tiles.vectors, conv.oh(), conv.ow(),
                tiles.down, tiles.across),
-      cut.places));
+      cut.deep()));
   plan.clocks = cut.clocks.predicted + clocks_of_x(conv, request.device) + kLaunchClocks;
 }
 

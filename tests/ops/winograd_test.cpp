@@ -20,11 +20,22 @@ namespace clam::winograd_test {
 namespace {
 
 using conv2d_device = test::OpDevice;
-class winograd_broken : public test::OpDevice {};
-
 Problem conv(const std::string& words) { return Problem::parse("conv2d " + words + " dtype=f32"); }
 
 const DataSet& data_set(const char* name) { return find_data_set(find_op("conv2d"), name); }
+
+class winograd_broken : public test::OpDevice {
+ protected:
+  void expect_caught_in(const Plan& plan, const char* right, const char* wrong) {
+    const Problem problem = Problem::parse(plan.problem);
+    const test::Sample sample = sample_of(problem, data_set("exact"), test::seed());
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "conv2d_winograd.cl", right, wrong);
+    const auto broken = test::runtime_with_kernels(folder);
+    Trial trial(*broken, plan);
+    EXPECT_FALSE(compare_all(sample.reference, run(trial, sample.inputs), {}, 1).pass()) << right;
+  }
+};
 
 std::string variant_on_board(const std::string& words) {
   return make_plan(conv(words), gpu_device(find_gpu("g610"))).variant;
@@ -160,8 +171,14 @@ TEST_F(conv2d_device, winograd_by_split_addresses_gives_the_same_bits_on_either_
 Plan plan_of_pairs(int max_work_group = 0) {
   return make_plan(conv("n=2 c=11 h=9 w=9 k=6 r=3 pad=1 algo=winograd bias residual"),
                    gpu_device(find_gpu("g610")),
-                   {"conv2d_winograd", max_work_group, "VECTORS=2,LX=1"});
+                   {"conv2d_winograd", max_work_group, "VECTORS=2,PARTS=1,LX=1"});
 }
+
+/// A plan whose work-items share 13 channels: 7 and 6, or 4, 4, 4 and 1.
+Plan plan_of_parts(const std::string& tile, const Problem& problem) {
+  return make_plan(problem, gpu_device(find_gpu("g610")), {"conv2d_winograd", 0, tile});
+}
+const char* const kParts = "n=2 c=26 h=9 w=9 k=12 r=3 pad=1 groups=2 algo=winograd bias residual";
 
 TEST_F(conv2d_device, winograd_finishes_pairs_of_tiles_across_rows_and_images) {
   const Problem problem = Problem::parse(plan_of_pairs().problem);
@@ -175,16 +192,30 @@ TEST_F(conv2d_device, winograd_finishes_pairs_of_tiles_across_rows_and_images) {
   }
 }
 
-TEST_F(winograd_broken, a_pair_that_stays_in_its_row_or_image_is_caught) {
-  const Problem problem = Problem::parse(plan_of_pairs().problem);
-  const test::Sample sample = sample_of(problem, data_set("exact"), test::seed());
-  for (const char* next : {"tile.row += is_last;", "tile.image += is_end;"}) {
-    const test::TemporaryFolder folder;
-    test::break_kernel(folder, "conv2d_winograd.cl", next, "");
-    const auto broken = test::runtime_with_kernels(folder);
-    Trial trial(*broken, plan_of_pairs());
-    EXPECT_FALSE(compare_all(sample.reference, run(trial, sample.inputs), {}, 1).pass()) << next;
+TEST_F(conv2d_device, winograd_adds_the_sums_of_parts) {
+  for (const std::string& dtype : dtypes()) {
+    const Problem problem = conv(kParts).with("dtype", dtype);
+    const std::vector<test::Sample> samples = samples_of(problem);
+    for (const char* tile :
+         {"VECTORS=1,PARTS=2", "VECTORS=1,PARTS=4", "VECTORS=2,PARTS=2", "VECTORS=2,PARTS=4"}) {
+      SCOPED_TRACE(tile);
+      Trial trial(test::runtime(), plan_of_parts(tile, problem));
+      for (const test::Sample& sample : samples) expect_pass(trial, sample);
+    }
   }
+}
+
+TEST_F(winograd_broken, a_pair_that_stays_in_its_row_or_image_is_caught) {
+  for (const char* next : {"tile.row += is_last;", "tile.image += is_end;"}) {
+    expect_caught_in(plan_of_pairs(), next, "");
+  }
+}
+
+TEST_F(winograd_broken, a_part_that_is_left_out_or_takes_channels_of_others_is_caught) {
+  const Plan plan = plan_of_parts("VECTORS=1,PARTS=4", conv(kParts));
+  expect_caught_in(plan, "part < CONV2D_PARTS;", "part < CONV2D_PARTS - 1;");
+  expect_caught_in(plan, "min(range, c - from)", "range");
+  expect_caught_in(plan, "from = part * range", "from = 0");
 }
 
 TEST_F(winograd_broken, faults_of_winograd_are_caught) {

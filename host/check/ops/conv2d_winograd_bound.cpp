@@ -87,6 +87,25 @@ class Transforms : public Arithmetic {
                   difference(a[1], a[3])};
     });
   }
+  /// M of `parts` sums of about as many channels, which are added in order.
+  Sixteen of_products(const Sixteen* u, const Sixteen* v, std::int64_t channels, int parts) const {
+    const std::int64_t range = (channels + parts - 1) / parts;
+    Sixteen m;
+    for (std::int64_t from = 0; from < channels; from += range) {
+      Sixteen part;
+      for (std::int64_t c = from; c < std::min(from + range, channels); ++c) {
+        for (size_t i = 0; i < 16; ++i) {
+          Bounded& own = part[i / 4][i % 4];
+          own = fma(u[c][i / 4][i % 4], v[c][i / 4][i % 4], own);
+        }
+      }
+      for (size_t i = 0; i < 16; ++i) {
+        Bounded& sum_of_all = m[i / 4][i % 4];
+        sum_of_all = from == 0 ? part[i / 4][i % 4] : sum(sum_of_all, part[i / 4][i % 4]);
+      }
+    }
+    return m;
+  }
   std::array<std::array<Bounded, 2>, 2> of_sums(const Sixteen& m) const {
     return twice(m, [this](const Four& a) {
       return std::array<Bounded, 2>{sum(sum(a[0], a[1]), a[2]),
@@ -122,13 +141,14 @@ std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>
       pixels.push_back(transforms.of_pixels(d));
     }
     for (std::int64_t k = 0; k < conv.k; ++k) {
+      const Sixteen* u = &filters[k * channels];
+      const Sixteen* v = &pixels[k / conv.kg() * channels];
       Sixteen m;
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const Sixteen& u = filters[k * channels + c];
-        const Sixteen& v = pixels[k / conv.kg() * channels + c];
+      for (const int parts : Conv2d::kWinogradParts) {
+        const Sixteen one = transforms.of_products(u, v, channels, parts);
         for (size_t i = 0; i < 16; ++i) {
           Bounded& sum = m[i / 4][i % 4];
-          sum = transforms.fma(u[i / 4][i % 4], v[i / 4][i % 4], sum);
+          sum = {one[i / 4][i % 4].value, std::max(sum.error, one[i / 4][i % 4].error)};
         }
       }
       const auto y = transforms.of_sums(m);

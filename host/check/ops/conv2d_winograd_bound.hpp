@@ -12,7 +12,8 @@ namespace clam {
 /// The largest error allowed for each sum of y that conv2d_winograd.cl makes, before what follows
 /// it: a forward error analysis of its steps on these numbers. Worst case: every step rounds by u
 /// times its result, and passes on the errors of its operands. Zero mean: six standard deviations,
-/// for independent roundings. Infinite where a number that it meets is none, or may overflow.
+/// for independent roundings. Channels may be summed in any of Conv2d::kWinogradParts. Infinite
+/// where a number that it meets is none, or may overflow.
 std::vector<double> winograd_bound(const Conv2d& conv, const std::vector<double>& x,
                                    const std::vector<double>& w, const ReferenceOptions& options);
 
