@@ -34,7 +34,7 @@
 //@define CONV2D_LX        4 {1,2,4,8,16,32,64,128,256}  work-items of a group along the tiles
 //@define CONV2D_LY        1 {1,2,4,8,16,32,64,128,256}  work-items of a group along k, of x along c
 //@define CONV2D_PLACES    16 {1,2,4,8,16}               work-items that share the places of a tile
-//@define CONV2D_PARTS     1 {1,2,4}      work-items that share the channels of a place: of 16 places
+//@define CONV2D_PARTS     1 {1,2,4,8}    work-items that share the channels of a place: of 16 places
 //@define CONV2D_VECTORS   1 {1,2}        vectors of 4 tiles of a work-item
 //@define CONV2D_SPLIT     0 {0,1}        addresses in two halves
 //@define CONV2D_BIAS      0 {0,1}        b is added
@@ -63,8 +63,8 @@
 #ifndef CONV2D_PARTS
 #define CONV2D_PARTS 1
 #endif
-#if CONV2D_PARTS != 1 && CONV2D_PARTS != 2 && CONV2D_PARTS != 4
-#error "conv2d_winograd.cl: CONV2D_PARTS must be 1, 2 or 4"
+#if CONV2D_PARTS < 1 || CONV2D_PARTS > 8 || CONV2D_PARTS & (CONV2D_PARTS - 1)
+#error "conv2d_winograd.cl: CONV2D_PARTS must be a power of two from 1 to 8"
 #endif
 #ifndef CONV2D_VECTORS
 #define CONV2D_VECTORS 1
@@ -552,9 +552,11 @@ int finishes(uint p, int own, int middle, int columns, int k) {
 // The sums of all parts become those of the first.
 void add_parts(__local float4* m, int item) {
   UNROLL for (int i = 0; i < SUMS; i += DEEP * LANES) {
-    float4 sum = m[i + item];
-    UNROLL for (int part = 1; part < CONV2D_PARTS; ++part) sum += m[part * SUMS + i + item];
-    m[i + item] = sum;
+    if (SUMS % (DEEP * LANES) == 0 || item < SUMS) {
+      float4 sum = m[i + item];
+      UNROLL for (int part = 1; part < CONV2D_PARTS; ++part) sum += m[part * SUMS + i + item];
+      m[i + item] = sum;
+    }
   }
 }
 

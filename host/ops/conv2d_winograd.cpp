@@ -66,9 +66,10 @@ std::vector<WinogradCut> winograd_cuts(const Request& request) {
   const Conv2d conv(problem);
   const Tiles tiles(conv);
   const int items = group_items(request);
-  const auto most =
-      static_cast<int>(std::min<std::int64_t>(items, floor_power_of_two(device.max_work_items[2])));
-  const int places = std::min(most, kPlaces);
+  const auto most = static_cast<int>(
+      std::min<std::int64_t>({items_or(kPlaces * kMostLanes, request), device.max_work_group,
+                              floor_power_of_two(device.max_work_items[2])}));
+  const int places = std::min({items, most, kPlaces});
   const double activation = activation_instructions(problem, device) - kPlainActivation;
   std::vector<WinogradCut> cuts;
   for (const Cost& cost : costs_of("conv2d_winograd", conv.dtype, accumulator(problem), device)) {

@@ -13,6 +13,7 @@
 #include "clam/planner.hpp"
 #include "contains.hpp"
 #include "op_device.hpp"
+#include "ops/conv2d_problem.hpp"
 #include "test_device.hpp"
 #include "test_errors.hpp"
 
@@ -174,11 +175,11 @@ Plan plan_of_pairs(int max_work_group = 0) {
                    {"conv2d_winograd", max_work_group, "VECTORS=2,PARTS=1,LX=1"});
 }
 
-/// A plan whose work-items share 13 channels: 7 and 6, or 4, 4, 4 and 1.
+/// A plan whose work-items share 15 channels: of 8 parts, the last has one.
 Plan plan_of_parts(const std::string& tile, const Problem& problem) {
   return make_plan(problem, gpu_device(find_gpu("g610")), {"conv2d_winograd", 0, tile});
 }
-const char* const kParts = "n=2 c=26 h=9 w=9 k=12 r=3 pad=1 groups=2 algo=winograd bias residual";
+const char* const kParts = "n=2 c=30 h=9 w=9 k=12 r=3 pad=1 groups=2 algo=winograd bias residual";
 
 TEST_F(conv2d_device, winograd_finishes_pairs_of_tiles_across_rows_and_images) {
   const Problem problem = Problem::parse(plan_of_pairs().problem);
@@ -196,11 +197,13 @@ TEST_F(conv2d_device, winograd_adds_the_sums_of_parts) {
   for (const std::string& dtype : dtypes()) {
     const Problem problem = conv(kParts).with("dtype", dtype);
     const std::vector<test::Sample> samples = samples_of(problem);
-    for (const char* tile :
-         {"VECTORS=1,PARTS=2", "VECTORS=1,PARTS=4", "VECTORS=2,PARTS=2", "VECTORS=2,PARTS=4"}) {
-      SCOPED_TRACE(tile);
-      Trial trial(test::runtime(), plan_of_parts(tile, problem));
-      for (const test::Sample& sample : samples) expect_pass(trial, sample);
+    for (const int vectors : {1, 2}) {
+      for (const int parts : Conv2d::kWinogradParts) {
+        const std::string tile = fmt::format("VECTORS={},PARTS={}", vectors, parts);
+        SCOPED_TRACE(tile);
+        Trial trial(test::runtime(), plan_of_parts(tile, problem));
+        for (const test::Sample& sample : samples) expect_pass(trial, sample);
+      }
     }
   }
 }
@@ -212,7 +215,7 @@ TEST_F(winograd_broken, a_pair_that_stays_in_its_row_or_image_is_caught) {
 }
 
 TEST_F(winograd_broken, a_part_that_is_left_out_or_takes_channels_of_others_is_caught) {
-  const Plan plan = plan_of_parts("VECTORS=1,PARTS=4", conv(kParts));
+  const Plan plan = plan_of_parts("VECTORS=1,PARTS=8", conv(kParts));
   expect_caught_in(plan, "part < CONV2D_PARTS;", "part < CONV2D_PARTS - 1;");
   expect_caught_in(plan, "min(range, c - from)", "range");
   expect_caught_in(plan, "from = part * range", "from = 0");

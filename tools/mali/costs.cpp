@@ -82,8 +82,7 @@ Plan plan_of(const Probe& probe, const CostRow& row) {
   PlanOptions wanted;
   wanted.variant = row.kernel;
   wanted.tile = row.tile;
-  if (row.kernel != "conv2d_winograd" && row.kernel != "attention_online")
-    wanted.tile += ",PARTS=1";
+  if (row.kernel != "attention_online") wanted.tile += ",PARTS=1";
   return make_plan(problem, gpu_device(find_gpu("g610")), wanted);
 }
 
