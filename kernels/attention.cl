@@ -29,6 +29,9 @@
 // query is moved back, so that it ends there. It stores only its own rows. The last block of
 // several is moved back in the same way, by up to three keys. These keys then have the weight 0.
 //
+// With ATT_CUT, the tiles of a group are one and the same, each for a part of the keys. In the end
+// all maxima are known, and the sums of the parts are brought down and added, in order of the keys.
+//
 // Every tensor has a row stride (ld), a head stride, a batch stride and a first element (off), in
 // elements. Every byte offset fits an int. So heads that are pieces of longer rows are read and
 // written in place. Elements of o lie in distinct places. mask is dense. It has nq*nk elements for
@@ -40,7 +43,8 @@
 //@define CLAM_F16    off                   store tensors as half
 //@define ATT_ACC     0 {0,1}               sums in float, chunks
 //@define ATT_ROWS    4 {1,2,4,6}           queries of a tile
-//@define ATT_TILES   4 {1,2,4}             tiles of a group
+//@define ATT_TILES   4 {1,2,4,8,16,32}     tiles of a group
+//@define ATT_CUT     0 {0,1}               the tiles of a group are parts of the keys of one tile
 //@define ATT_LANES   16 {4,8,12,16,20,24,28,32,36,40,44,48,52,56,60,64}  work-items of a tile
 //@define ATT_PIECES  1                     pieces of 4*ATT_LANES columns: groups that share a tile
 //@define ATT_SHARE   1                     heads of q that share one of k and v
@@ -70,8 +74,14 @@
 #ifndef ATT_TILES
 #define ATT_TILES 4
 #endif
-#if ATT_TILES != 1 && ATT_TILES != 2 && ATT_TILES != 4
-#error "attention.cl: ATT_TILES must be 1, 2 or 4"
+#if ATT_TILES < 1 || ATT_TILES > 32 || ATT_TILES & (ATT_TILES - 1)
+#error "attention.cl: ATT_TILES must be a power of two from 1 to 32"
+#endif
+#ifndef ATT_CUT
+#define ATT_CUT 0
+#endif
+#if ATT_CUT != 0 && ATT_CUT != 1
+#error "attention.cl: ATT_CUT must be 0 or 1"
 #endif
 #ifndef ATT_LANES
 #define ATT_LANES 16
@@ -286,6 +296,7 @@ typedef float8 Each;
 // vector of all items side by side. Registers do not hold them beside the scores' loop.
 #define ITEMS (TILES * LANES)
 #define OUTPUT(i) ((i) * ITEMS)
+#define BLOCK (4 * LANES)  // keys of a block
 
 // ---- scores: rows of q times four rows of k, both read along d ----
 
@@ -664,6 +675,35 @@ typedef struct {
 #define LANE(output) ((output).item / TILES)
 #define TILE(output) ((output).item % TILES)
 
+// ---- the parts of the keys ----
+
+#if ATT_CUT
+#define DECLARE_SUM(i, none_) float4 o##i = (float4)(0.0f);
+#define ADD_PART(i, part)                     \
+  o##i += sums[OUTPUT(i) + part] * down.s##i; \
+  total.s##i += total_of_lanes(partial + ((part) * ROWS + i) * (LANES / 4)) * down.s##i;
+#define STORE_SUM(i, none_)                                                                     \
+  if (i >= out.above) {                                                                         \
+    store_row(o##i * divisor(total.s##i), o, (out.at + i * ldo) * SIZE, columns);               \
+  }
+
+// Brings the sums of all parts to one maximum, adds them, and stores. All items do so and those of
+// the first tile store: PoCL 3.1 lets every item into a branch that has a loop. sums are those of
+// the item's lane; partial has what share_total put there.
+void store_parts(__local const float4* sums, __local const float4* partial,
+                 __local const Maxima* maxima, __global T* o, int ldo, Output out) {
+  Each most = maxima->most[0], total = EACH(0.0f);
+  for (int part = 1; part < TILES; ++part) most = fmax(most, maxima->most[part]);
+  EACH_ROW(DECLARE_SUM, )
+  for (int part = 0; part < TILES; ++part) {
+    const Each down = EXP2((maxima->most[part] - most) * LOG2_E);
+    EACH_ROW(ADD_PART, part)
+  }
+  const int columns = TILE(out) == 0 ? out.columns : 0;
+  EACH_ROW(STORE_SUM, )
+}
+#endif
+
 // ---- the kernel ----
 
 // One group TILES tiles of a head, and, of o, a piece of 4*ATT_LANES columns.
@@ -697,7 +737,7 @@ typedef struct {
 //@arg    26 offo    int
 //@arg    27 scale   float    factor of the products' sum
 //@null   mask if ATT_MASK==0
-//@global ceil(nq/(ATT_ROWS*ATT_TILES))*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
+//@global ceil(nq/(ATT_ROWS*(ATT_TILES+ATT_CUT-ATT_TILES*ATT_CUT)))*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
 //@local  ATT_TILES ATT_LANES 1
 //@needs  nq >= ATT_ROWS, nk >= 1, d >= 4, d % 4 == 0, dv >= 1, ATT_PIECES == ceil(dv/(4*ATT_LANES))
 //@needs  k and v have ceil(nk/4)*4 rows where nk is under 4*ATT_LANES; those from nk on are read and
@@ -724,7 +764,8 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   __local Output outputs[ITEMS];
   const int tile = get_local_id(0), lane = get_local_id(1);
   const int head = get_group_id(1), item = get_group_id(2) / ATT_PIECES;
-  const int own_query = (int)get_global_id(0) * ROWS, query = min(own_query, nq - ROWS);
+  const int own_query = (int)(ATT_CUT ? get_group_id(0) : get_global_id(0)) * ROWS;
+  const int query = min(own_query, nq - ROWS);
   const int col = (get_group_id(2) % ATT_PIECES * LANES + lane) * 4;
   const int q_head = offq + item * strideq + head * headq;
   const int k_head = offk + item * stridek + head / ATT_SHARE * headk;
@@ -735,7 +776,7 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   if (ends_above(q, reach(q_head, nq, q_row, d) * SIZE) |
       ends_above(k, reach(k_head, (nk + 3) / 4 * 4, k_row, d) * SIZE) |
       ends_above(v, reach(v_head, (nk + 3) / 4 * 4, v_row, dv) * SIZE)) {
-    for (int i = own_query - query; i < ROWS; ++i) {
+    for (int i = own_query - query; i < (ATT_CUT && tile > 0 ? 0 : ROWS); ++i) {
       const Query one = {q + (q_head + (query + i) * q_row), k + k_head, v + v_head,
                          mask + (mask_head + (query + i) * nk), k_row, v_row, d,
                          ATT_CAUSAL ? min(nk, query + i + 1) : nk, scale};
@@ -754,17 +795,22 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
                          lane * TILES + tile};
   outputs[lane * TILES | tile] = output;
   // Keys that any query of the group sees, in whole units.
-  const int seen = ((int)get_group_id(0) + 1) * (TILES * ROWS) + 3;
+  const int seen = ((int)get_group_id(0) + 1) * ((ATT_CUT ? 1 : TILES) * ROWS) + 3;
   const int keys = ATT_CAUSAL ? min(nk, seen / 4 * 4) : nk;
-  if (tile == 0 && lane < TILES) {
-    maxima.most[lane] = EACH(LOWEST);
-    maxima.down[lane] = EACH(0.0f);
+  if (lane == 0) {
+    maxima.most[tile] = EACH(LOWEST);
+    maxima.down[tile] = EACH(0.0f);
   }
   totals[tile * LANES + lane] = EACH(0.0f);
   EACH_ROW(CLEAR_ROW, )
-  int first = 0;
+  // Of the item's tile: whole blocks, as many for each part. Those behind the last key are empty.
+  const int part =
+      ATT_CUT ? (uint)(keys + BLOCK * TILES - 1) / (BLOCK * TILES) * BLOCK : keys;
+  int block = 0;
   do {
-    const int end = min(first + 4 * LANES, keys), units = (uint)(end - first + 3) / 4;
+    const int first = ATT_CUT ? tile * part + block : block;
+    const int end = min(first + BLOCK, keys);
+    const int units = (uint)(ATT_CUT ? max(end - first + 3, 4) : end - first + 3) / 4;
     const int begin = max(end - 4 * units, 0), read_key = begin + 4 * min(lane, units - 1);
     __local const uint4* start = starts + (lane * TILES + tile);
     float4 s[ROWS];
@@ -776,21 +822,27 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     agree(s, TILE(out), LANE(out), partial, &maxima);
     weigh(s, maxima.most + TILE(out), maxima.down + TILE(out), TILE(out), LANE(out),
           totals + out.item, weights);
-    add_values(sums + out.item + OUTPUT(0), maxima.down[TILE(out)], weights + TILE(out),
-               ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
-    first += 4 * LANES;
-  } while (first < keys);
+    if (!ATT_CUT || first < end) {
+      add_values(sums + out.item + OUTPUT(0), maxima.down[TILE(out)], weights + TILE(out),
+                 ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
+    }
+    block += BLOCK;
+  } while (block < part);
   const Output out = outputs[lane * TILES ^ tile];
   __local const float4* own = sums + out.item;
   const Each total = share_total(totals[out.item], TILE(out), LANE(out), partial);
+#if ATT_CUT
+  store_parts(own - TILE(out), partial, &maxima, o, ldo, out);
+#else
   EACH_ROW(STORE_ROW, )
+#endif
 }
 
 // ---- the trips of the loops of the compiled code, for predicted times ----
 
 //@loops attention_online
-//@loop   ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL==0  over blocks of keys
-//@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES)) if ATT_CAUSAL  over blocks of keys
+//@loop   ceil(nk/(4*ATT_LANES*(1+ATT_CUT*(ATT_TILES-1)))) if ATT_CAUSAL==0  over blocks of keys
+//@loop   1*(nk>0)..ceil(nk/(4*ATT_LANES*(1+ATT_CUT*(ATT_TILES-1)))) if ATT_CAUSAL  over blocks of keys
 //@loop   d/4 if ATT_ACC==0  over the products of a score, four a trip
 //@loop   floor(d/32) if ATT_ACC==1  over the chunks of a score
 //@loop   (d-floor(d/32)*32)/4 if ATT_ACC==1  over the products that are left, four a trip

@@ -641,6 +641,6 @@ __kernel GROUP void conv2d_winograd(__global const float* v, __global const floa
 // ---- the trips of the loops of the compiled code, for predicted times ----
 
 //@loops conv2d_winograd
-//@loop   floor(ceil(c/CONV2D_PARTS)/8)  over the channels, eight a trip
+//@loop   floor(ceil(c/CONV2D_PARTS)/8)  over the channels of all parts but the last, eight a trip
 //@loop   ceil(c/CONV2D_PARTS)%8  over those that are left
 //@loop   0*c if CONV2D_SPLIT  over the channels of what lies across 4 GiB

@@ -10,7 +10,8 @@
 namespace clam {
 namespace {
 
-constexpr int kVector = 4;  ///< elements of a vector, keys of a unit
+constexpr int kVector = 4;      ///< elements of a vector, keys of a unit
+constexpr int kMostParts = 32;  ///< of the keys of a tile
 
 // ---- the problem ----
 
@@ -152,6 +153,7 @@ bool fixes_strides(const Problem& problem) { return flops(problem) >= 2 << 22; }
 /// How work-items share a head.
 struct Cut : Tiling {
   int rows = 1, tiles = 1, lanes = 1, pieces = 1;
+  int parts = 1;  ///< of the keys of a tile; if there are some, they are the tiles
 
   Group group() const { return {tiles, lanes}; }
 };
@@ -171,6 +173,12 @@ std::int64_t local_bytes(const Cut& cut) {
   return cut.tiles * (cut.lanes * item + 2 * each);
 }
 
+/// Whether a group may have twice the tiles.
+bool may_double(const Cut& cut, int items, const DeviceInfo& device) {
+  return 2 * cut.tiles * cut.lanes <= items && 2 * cut.tiles <= device.max_work_items[0] &&
+         2 * local_bytes(cut) <= device.local_mem_bytes;
+}
+
 /// As many lanes as v has vectors of columns, in fours, and then tiles that lie side by side.
 Cut cut_in(int rows, const Request& request) {
   constexpr int kMostLanes = 64, kMostTiles = 4;
@@ -182,25 +190,27 @@ Cut cut_in(int rows, const Request& request) {
   cut.rows = rows;
   cut.lanes = std::min({round_up(vectors, 4), kMostLanes, std::max(items / 4 * 4, 4)});
   while (cut.lanes > 4 && local_bytes(cut) > device.local_mem_bytes) cut.lanes -= 4;
-  while (cut.tiles < kMostTiles && cut.tiles * rows < at.nq && 2 * cut.tiles * cut.lanes <= items &&
-         2 * cut.tiles <= device.max_work_items[0] &&
-         2 * local_bytes(cut) <= device.local_mem_bytes) {
+  while (cut.tiles < kMostTiles && cut.tiles * rows < at.nq && may_double(cut, items, device)) {
     cut.tiles *= 2;
   }
   cut.pieces = ceil_div(vectors, cut.lanes);
   return cut;
 }
 
+/// Instructions that add the sums of parts.
+double adding(const Cut& cut) { return cut.parts == 1 ? 0 : 60 + 14.0 * cut.parts * cut.rows; }
+
 Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
   const AttentionExtents at(problem);
   const auto units = ceil_div(as_int(at.nk), kVector);
-  const double blocks = ceil_div(units, cut.lanes);
+  const double blocks = ceil_div(units, cut.lanes * cut.parts);
   const double fours = ceil_div(as_int(at.d), 4);
   Work work;
   work.items = static_cast<double>(at.batch * at.heads * cut.pieces) *
-               ceil_div(as_int(at.nq), cut.rows) * cut.lanes;
+               ceil_div(as_int(at.nq), cut.rows) * cut.lanes * cut.parts;
   const std::vector<double>& of = cost.numbers;
-  work.instructions = blocks * (fours * of.at(0) + of.at(2)) + units * of.at(1) + of.at(3);
+  work.instructions = blocks * (fours * of.at(0) + of.at(2)) + 1.0 * units / cut.parts * of.at(1) +
+                      of.at(3) + adding(cut);
   return work;
 }
 
@@ -218,8 +228,20 @@ std::vector<Cut> cuts_of(const Request& request) {
     if (cut.rows > cut.lanes) {  // a lane agrees on the maximum of a row
       cut.refused = fmt::format("its rows are more than its {} lanes", cut.lanes);
     }
-    cut.clocks = clocks_of(work_of(problem, cut, cost), device);
-    cuts.push_back(std::move(cut));
+    // Where a group has more than one tile, the queries fill it.
+    const bool may_share = cut.tiles == 1 && !at.causal;
+    for (;;) {
+      Cut one = cut;
+      one.words += fmt::format(",PARTS={}", cut.parts);
+      one.clocks = clocks_of(work_of(problem, cut, cost), device);
+      cuts.push_back(std::move(one));
+      if (!may_share || 2 * cut.parts > kMostParts ||
+          !may_double(cut, most_items(request), device) ||
+          2 * cut.parts * cut.lanes > 2 * ceil_div(as_int(at.nk), kVector)) {
+        break;
+      }
+      cut.parts = cut.tiles *= 2;
+    }
   }
   return cuts;
 }
@@ -367,12 +389,13 @@ void plan_online(const Request& request, Plan& plan) {
     options +=
         fmt::format(" -DATT_LDQ={} -DATT_LDK={} -DATT_LDV={}", q.read.ld, k.read.ld, v.read.ld);
   }
+  if (cut.parts > 1) options += " -DATT_CUT=1";
   for (const Operand& operand : {q, k, v}) add_padding(operand, problem, cut, plan);
-  plan.launches.push_back(
-      group_launch("attention.cl", "attention_online", options, cut.group(),
-                   ceil_div(at.nq, cut.rows), cut.lanes * at.heads, at.batch * cut.pieces,
-                   arguments(problem, {q.source, k.source, v.source},
-                             {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
+  plan.launches.push_back(group_launch(
+      "attention.cl", "attention_online", options, cut.group(),
+      ceil_div(at.nq, cut.rows) * cut.parts, cut.lanes * at.heads, at.batch * cut.pieces,
+      arguments(problem, {q.source, k.source, v.source},
+                {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
   plan.clocks = cut.clocks.predicted;
 }
 

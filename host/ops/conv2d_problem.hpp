@@ -15,7 +15,7 @@ struct Conv2d : Convolution {
   static constexpr int kParts = 16;  ///< work-items that may share the sums of a tile
   /// In how many parts conv2d_product may sum: numbers that divide most channels by 8.
   static constexpr std::array<int, 9> kProductParts{1, 2, 3, 4, 6, 8, 12, 16, 24};
-  static constexpr std::array<int, 4> kWinogradParts{1, 2, 4, 8};  ///< the same of conv2d_winograd
+  static constexpr std::array<int, 4> kWinogradParts{1, 2, 4, 8};  ///< of conv2d_winograd
 
   bool nhwc = problem.choice("layout") == "nhwc", residual = problem.flag("residual");
 

@@ -74,7 +74,7 @@ std::vector<WinogradCut> winograd_cuts(const Request& request) {
   std::vector<WinogradCut> cuts;
   for (const Cost& cost : costs_of("conv2d_winograd", conv.dtype, accumulator(problem), device)) {
     for (const int parts : Conv2d::kWinogradParts) {
-      const int lanes = std::clamp(items / (places * parts), 1, kMostLanes);
+      const int lanes = std::clamp(items / (places * parts), 1, kMostLanes / parts);
       for (int lx = lanes; lx >= 1; lx /= 2) {
         WinogradCut cut{tiling_of(cost, device), cost["VECTORS"], parts, lx, lanes / lx, places};
         cut.words += fmt::format(",PARTS={},LX={}", parts, lx);

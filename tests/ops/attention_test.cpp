@@ -109,7 +109,8 @@ TEST(attention, a_group_has_lanes_for_the_columns_of_v) {
   EXPECT_EQ(local("heads=4 nq=192 nk=192 d=64"), "4x16 of 48x64x1");
   EXPECT_EQ(local("heads=4 nq=192 nk=192 d=64", 32), "2x16 of 48x64x1");
   EXPECT_EQ(local("heads=4 nq=192 nk=192 d=64", 8), "1x8 of 48x32x2") << "two pieces of columns";
-  EXPECT_EQ(local("heads=1 nq=1 nk=192 d=20"), "1x8 of 1x8x1");
+  EXPECT_EQ(local("heads=1 nq=1 nk=192 d=20"), "8x8 of 8x8x1") << "eight parts of the keys";
+  EXPECT_EQ(local("heads=1 nq=1 nk=192 d=20 causal=1"), "1x8 of 1x8x1");
 }
 
 TEST(attention, with_swap_batch_items_of_k_and_v_are_read_from_the_last_to_the_first) {
@@ -327,6 +328,31 @@ TEST_F(attention_device, tiles_of_six_queries_pass) {
   }
 }
 
+/// Parts of whole blocks, one that ends inside of a block, and some without any key.
+TEST_F(attention_device, keys_in_parts_pass) {
+  const DeviceInfo mali = gpu_device(find_gpu("g610"));
+  for (const std::string& dtype : dtypes()) {
+    const std::string half_chunks = dtype == "f16" ? " acc=chunk" : "";
+    for (const char* rest :
+         {"nq=1 nk=512 d=32,ROWS=1,PARTS=16", "nq=1 nk=1030 d=32,ROWS=1,PARTS=32",
+          "nq=1 nk=97 d=8 mask=bhqk,ROWS=1,PARTS=8", "nq=2 nk=150 d=40 dv=70,ROWS=2,PARTS=2",
+          "nq=4 nk=129 d=64 mask=qk,ROWS=4,PARTS=4", "nq=4 nk=200 d=20,ROWS=4,PARTS=8"}) {
+      const std::string words = rest;
+      SCOPED_TRACE(words);
+      const std::size_t at = words.find(',');
+      const Problem problem =
+          parse("attention batch=2 heads=4 kv_heads=2 " + words.substr(0, at) + half_chunks, dtype);
+      const Plan plan = make_plan(problem, mali, {"", 0, words.substr(at + 1)});
+      EXPECT_NE(plan.launches.back().options.find("ATT_CUT=1"), std::string::npos) << words;
+      Trial trial(test::runtime(), plan);
+      for (const DataSet& set : proof_of(problem).data_sets) {
+        const Tensors inputs = make_inputs(problem, set, test::seed());
+        expect_pass(trial, inputs, expected(problem, inputs, set.check));
+      }
+    }
+  }
+}
+
 TEST_F(attention_device, not_finite_stays_in_its_query_of_six) {
   const Problem problem = parse("attention heads=1 nq=21 nk=70 d=32");
   Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
@@ -408,6 +434,24 @@ TEST_F(attention_broken, broken_kernels_are_caught) {
   expect_caught("attention_pad.cl",
                 {"a padded row starts late", "row * ld + 4 * i)", "row * ld + 4 * i + (row > 0))",
                  "attention heads=2 nq=9 nk=8 d=6 dv=8", online, "zero_mean"});
+}
+
+TEST_F(attention_broken, parts_of_the_keys_that_are_not_brought_together_are_caught) {
+  const Problem problem = parse("attention heads=2 nq=1 nk=250 d=20");
+  const Plan plan = make_plan(problem, gpu_device(find_gpu("g610")), {"", 0, "ROWS=1,PARTS=8"});
+  const Tensors inputs = make_inputs(problem, data_set("zero_mean"), test::seed());
+  const Reference reference = expected(problem, inputs, Check::zero_mean);
+  for (const auto& [right, wrong] : std::vector<std::pair<const char*, const char*>>{
+           {"part = 0; part < TILES;", "part = 0; part < TILES - 1;"},
+           {"sums[OUTPUT(i) + part] * down.s##i", "sums[OUTPUT(i) + part]"},
+           {"(LANES / 4)) * down.s##i;", "(LANES / 4));"},
+           {"tile * part + block", "part + block"}}) {
+    const test::TemporaryFolder folder;
+    test::break_kernel(folder, "attention.cl", right, wrong);
+    const auto broken = test::runtime_with_kernels(folder);
+    Trial trial(*broken, plan);
+    EXPECT_FALSE(compare_all(reference, run(trial, inputs), {}, 1).pass()) << wrong;
+  }
 }
 
 // ---- for the tests of every op ----

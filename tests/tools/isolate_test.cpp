@@ -65,7 +65,7 @@ TEST(isolate_scripted, what_ended_while_nobody_looked_was_in_time) {
   const scripted::SharedClock clock;
   scripted::play(clock.in());
   const std::string goes_on =
-      "for i in $(seq 1000); do grep -q ' Z ' /proc/$$/stat && break; sleep .01; done; "
+      "for i in $(seq 60000); do grep -q ' Z ' /proc/$$/stat && break; sleep .01; done; "
       "kill -CONT $PPID";
   const Fate fate = shell("kill -STOP $PPID; (" + goes_on + ") >/dev/null & " + clock.jump() +
                               "; echo one; echo two; printf three; exit 3",

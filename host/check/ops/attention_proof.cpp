@@ -15,6 +15,9 @@
 //   with
 //                                 chunks, weights are rounded to half first
 //   the sum of weights            n + 2 blocks roundings of its value, and 6 for the division
+// Keys may be summed in up to 32 parts, each from 0. Then a part's sums are brought down once more,
+// which is a block less in each part, and added. Partial sums of a part are differences of those of
+// the whole: its worst case has the largest ones in their place.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -26,6 +29,7 @@
 namespace clam::attention {
 namespace {
 constexpr std::int64_t kFewestKeys = 16;  ///< of a block
+constexpr double kMostParts = 32;         ///< of the keys
 
 struct Operands {
   AttentionExtents at;
@@ -72,6 +76,8 @@ struct Operands {
   }
   bool sees(std::int64_t row, std::int64_t key) const { return !at.causal || key <= row % at.nq; }
   double blocks() const { return at.nk / kFewestKeys; }
+  /// Roundings of what parts have summed: that is brought down and added up.
+  double of_parts() const { return blocks() < 2 ? 0 : 2 * std::min(blocks(), kMostParts); }
 };
 
 /// A number and how far off it may be.
@@ -143,12 +149,16 @@ double weighting_error(const Operands& in, const Weights& weights, double o, con
 template <typename V>
 double summing_error(const Operands& in, const Weights& weights, const V& v) {
   Summation sum;
+  double least = 0, most = 0, magnitudes = 0;
   for (std::size_t j = 0; j < weights.p.size(); ++j) {
     sum.add(weights.p[j] * v(j));
-    const bool ends = (j + 1) % kFewestKeys == 0;
-    if (!ends) continue;
-    sum.inherit(kFloat * std::fabs(sum.value()));
+    const double own = std::max(sum.value() - least, most - sum.value());  // of any part
+    least = std::min(least, sum.value()), most = std::max(most, sum.value());
+    magnitudes += own;
+    if ((j + 1) % kFewestKeys == 0) sum.inherit(kFloat * own);
   }
+  sum.allow(magnitudes);
+  sum.inherit(kFloat * in.of_parts() * (most - least));
   return sum.bound(in.check == Check::exact ? Check::hard : in.check, kFloat);
 }
 
@@ -176,7 +186,7 @@ double chunk_error(const Operands& in, const Weights& weights, const V& v) {
   const double weights_rounded =
       check == Check::zero_mean ? 6 * u * std::sqrt(squares) : u * magnitudes;
   return (sum.total(check).bound(check, kFloat) + weights_rounded + 0x1p-25 * sizes +
-          kFloat * in.blocks() * magnitudes) /
+          kFloat * (in.blocks() + in.of_parts()) * magnitudes) /
          weights.sum;
 }
 

@@ -41,7 +41,8 @@ class Arithmetic {
   Bounded rounded(double value, double error) const { return rounded(value, error, value); }
   Bounded rounded(double value, double error, double own) const {
     constexpr double kLargest = 0x1p127;
-    if (!(std::fabs(value) < kLargest)) error = kInfinity;
+    // 0 times what may overflow is NaN, which no maximum keeps.
+    if (!(std::fabs(value) < kLargest) || std::isnan(error)) error = kInfinity;
     return {value, error + power(std::max(std::fabs(own), least_))};
   }
 
