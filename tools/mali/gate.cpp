@@ -33,13 +33,14 @@ constexpr LargeCase kLarge[] = {
      "conv2d_nhwc_depthwise"},
 };
 /// The same where kernels have other code: few rows, rows of the output that are no whole vectors,
-/// a small map in parts, a part of a chunk, and many queries.
+/// a small map in parts, a part of a chunk, many queries, and one query.
 constexpr LargeCase kOtherCode[] = {
     {"dense m=1 n=4096 k=4096 dtype=f32", "dense_packed"},
     {"dense m=16 n=4096 k=4096 dtype=f32", "dense_packed"},
     {"conv2d c=256 h=4 w=4 k=256 r=3 dtype=f32 stride=2 pad=1 bias act=relu", "conv2d_3x3"},
     {"conv2d c=62 h=9 w=9 k=64 r=1 dtype=f32 bias", "conv2d_product"},
     {"attention heads=8 nq=1024 nk=1024 d=64 dtype=f32", "attention_online"},
+    {"attention heads=32 nq=1 nk=4096 d=128 dtype=f32", "attention_online"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_both_packed"},
     {"dense m=192 n=511 k=512 dtype=f32", "dense_nt"},

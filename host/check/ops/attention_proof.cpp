@@ -408,7 +408,7 @@ OpProof proof() {
        "heads=2 nq=18 nk=20 d=8 ldq=48 headq=8 ldk=48 headk=8 offk=16 ldv=48 headv=8 "
        "offv=32 ldo=16 heado=8",
        "heads=1 nq=2 nk=9 d=4 dv=36", "batch=2 heads=2 nq=5 nk=17 d=8 mask=bqk swap",
-       "heads=2 nq=5 nk=37 d=36 acc=chunk"}};
+       "heads=2 nq=5 nk=37 d=36 acc=chunk", "heads=2 nq=1 nk=70 d=8"}};
 }
 
 }  // namespace clam::attention
