@@ -29,8 +29,8 @@
 // query is moved back, so that it ends there. It stores only its own rows. The last block of
 // several is moved back in the same way, by up to three keys. These keys then have the weight 0.
 //
-// With ATT_CUT, the tiles of a group are one and the same, each for a part of the keys. In the end
-// all maxima are known, and the sums of the parts are brought down and added, in order of the keys.
+// With ATT_CUT there is one query. Each tile of a group has a part of the keys for it. In the end
+// the sums of the parts are brought to one maximum and added, in order of the keys.
 //
 // Every tensor has a row stride (ld), a head stride, a batch stride and a first element (off), in
 // elements. Every byte offset fits an int. So heads that are pieces of longer rows are read and
@@ -44,7 +44,7 @@
 //@define ATT_ACC     0 {0,1}               sums in float, chunks
 //@define ATT_ROWS    4 {1,2,4,6}           queries of a tile
 //@define ATT_TILES   4 {1,2,4,8,16,32}     tiles of a group
-//@define ATT_CUT     0 {0,1}               the tiles of a group are parts of the keys of one tile
+//@define ATT_CUT     0 {0,1}               the tiles of a group are parts of the keys of one query
 //@define ATT_LANES   16 {4,8,12,16,20,24,28,32,36,40,44,48,52,56,60,64}  work-items of a tile
 //@define ATT_PIECES  1                     pieces of 4*ATT_LANES columns: groups that share a tile
 //@define ATT_SHARE   1                     heads of q that share one of k and v
@@ -144,6 +144,9 @@
 #if ATT_ROWS > ATT_LANES
 #error "attention.cl: ATT_LANES must be at least ATT_ROWS: a lane agrees on the maximum of a row"
 #endif
+#if ATT_CUT && (ATT_ROWS != 1 || ATT_CAUSAL)
+#error "attention.cl: ATT_CUT is for one query: ATT_ROWS must be 1 and ATT_CAUSAL 0"
+#endif
 #if ATT_PIECES < 1 || ATT_SHARE < 1
 #error "attention.cl: ATT_PIECES and ATT_SHARE must be at least 1"
 #endif
@@ -175,6 +178,7 @@ typedef float4 T4;
 
 #define NATIVE ATT_NATIVE
 #define GROUP __attribute__((reqd_work_group_size(TILES, LANES, 1)))
+#define UNROLL __attribute__((opencl_unroll_hint))
 
 //@shared exponent
 #define LOG2_E 1.44269504f
@@ -678,35 +682,25 @@ typedef struct {
 // ---- the parts of the keys ----
 
 #if ATT_CUT
-#define DECLARE_SUM(i, none_) float4 o##i = (float4)(0.0f);
-#define ADD_PART(i, part)                     \
-  o##i += sums[OUTPUT(i) + part] * down.s##i; \
-  total.s##i += total_of_lanes(partial + ((part) * ROWS + i) * (LANES / 4)) * down.s##i;
-#define STORE_SUM(i, none_)                                                                     \
-  if (i >= out.above) {                                                                         \
-    store_row(o##i * divisor(total.s##i), o, (out.at + i * ldo) * SIZE, columns);               \
+// Brings the sums of all parts to one maximum, adds them, and stores: the first tile alone has a
+// row to store. sums and totals are those of the item's lane.
+void store_parts(__local const float4* sums, __local const Each* totals,
+                 __local const Maxima* maxima, __global T* o, Output out) {
+  float most = maxima->most[0].s0, total = 0.0f;
+  UNROLL for (int part = 1; part < TILES; ++part) most = fmax(most, maxima->most[part].s0);
+  float4 sum = (float4)(0.0f);
+  UNROLL for (int part = 0; part < TILES; ++part) {
+    const float down = EXP2((maxima->most[part].s0 - most) * LOG2_E);
+    sum += sums[part] * down;
+    total += totals[part].s0 * down;
   }
-
-// Brings the sums of all parts to one maximum, adds them, and stores. All items do so and those of
-// the first tile store: PoCL 3.1 lets every item into a branch that has a loop. sums are those of
-// the item's lane; partial has what share_total put there.
-void store_parts(__local const float4* sums, __local const float4* partial,
-                 __local const Maxima* maxima, __global T* o, int ldo, Output out) {
-  Each most = maxima->most[0], total = EACH(0.0f);
-  for (int part = 1; part < TILES; ++part) most = fmax(most, maxima->most[part]);
-  EACH_ROW(DECLARE_SUM, )
-  for (int part = 0; part < TILES; ++part) {
-    const Each down = EXP2((maxima->most[part] - most) * LOG2_E);
-    EACH_ROW(ADD_PART, part)
-  }
-  const int columns = TILE(out) == 0 ? out.columns : 0;
-  EACH_ROW(STORE_SUM, )
+  if (out.above == 0) store_row(sum * divisor(total), o, out.at * SIZE, out.columns);
 }
 #endif
 
 // ---- the kernel ----
 
-// One group TILES tiles of a head, and, of o, a piece of 4*ATT_LANES columns.
+// One group TILES tiles of a head, or the parts of one, and, of o, a piece of 4*ATT_LANES columns.
 //@kernel attention_online
 //@arg    0  q       in   T[offq + batch*strideq]
 //@arg    1  k       in   T[offk + max(batch*stridek,-stridek)]
@@ -737,8 +731,9 @@ void store_parts(__local const float4* sums, __local const float4* partial,
 //@arg    26 offo    int
 //@arg    27 scale   float    factor of the products' sum
 //@null   mask if ATT_MASK==0
-//@global ceil(nq/(ATT_ROWS*(ATT_TILES+ATT_CUT-ATT_TILES*ATT_CUT)))*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
+//@global ceil(nq/(ATT_ROWS*ATT_TILES))*ATT_TILES ATT_LANES*heads batch*ATT_PIECES
 //@local  ATT_TILES ATT_LANES 1
+//@needs  nq == 1 || ATT_CUT == 0
 //@needs  nq >= ATT_ROWS, nk >= 1, d >= 4, d % 4 == 0, dv >= 1, ATT_PIECES == ceil(dv/(4*ATT_LANES))
 //@needs  k and v have ceil(nk/4)*4 rows where nk is under 4*ATT_LANES; those from nk on are read and
 //@needs  weigh 0: v must be finite there
@@ -764,8 +759,7 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   __local Output outputs[ITEMS];
   const int tile = get_local_id(0), lane = get_local_id(1);
   const int head = get_group_id(1), item = get_group_id(2) / ATT_PIECES;
-  const int own_query = (int)(ATT_CUT ? get_group_id(0) : get_global_id(0)) * ROWS;
-  const int query = min(own_query, nq - ROWS);
+  const int own_query = (int)get_global_id(0) * ROWS, query = min(own_query, nq - ROWS);
   const int col = (get_group_id(2) % ATT_PIECES * LANES + lane) * 4;
   const int q_head = offq + item * strideq + head * headq;
   const int k_head = offk + item * stridek + head / ATT_SHARE * headk;
@@ -776,7 +770,7 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
   if (ends_above(q, reach(q_head, nq, q_row, d) * SIZE) |
       ends_above(k, reach(k_head, (nk + 3) / 4 * 4, k_row, d) * SIZE) |
       ends_above(v, reach(v_head, (nk + 3) / 4 * 4, v_row, dv) * SIZE)) {
-    for (int i = own_query - query; i < (ATT_CUT && tile > 0 ? 0 : ROWS); ++i) {
+    for (int i = own_query - query; i < ROWS; ++i) {
       const Query one = {q + (q_head + (query + i) * q_row), k + k_head, v + v_head,
                          mask + (mask_head + (query + i) * nk), k_row, v_row, d,
                          ATT_CAUSAL ? min(nk, query + i + 1) : nk, scale};
@@ -795,7 +789,7 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
                          lane * TILES + tile};
   outputs[lane * TILES | tile] = output;
   // Keys that any query of the group sees, in whole units.
-  const int seen = ((int)get_group_id(0) + 1) * ((ATT_CUT ? 1 : TILES) * ROWS) + 3;
+  const int seen = ((int)get_group_id(0) + 1) * (TILES * ROWS) + 3;
   const int keys = ATT_CAUSAL ? min(nk, seen / 4 * 4) : nk;
   if (lane == 0) {
     maxima.most[tile] = EACH(LOWEST);
@@ -822,17 +816,17 @@ __kernel GROUP void attention_online(__global const T* q, __global const T* k, _
     agree(s, TILE(out), LANE(out), partial, &maxima);
     weigh(s, maxima.most + TILE(out), maxima.down + TILE(out), TILE(out), LANE(out),
           totals + out.item, weights);
-    if (!ATT_CUT || first < end) {
-      add_values(sums + out.item + OUTPUT(0), maxima.down[TILE(out)], weights + TILE(out),
-                 ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
-    }
+    add_values(sums + out.item + OUTPUT(0), maxima.down[TILE(out)], weights + TILE(out),
+               ADDRESS(v, (start->z + at.start * v_row) * SIZE), v_row * SIZE, units);
     block += BLOCK;
   } while (block < part);
   const Output out = outputs[lane * TILES ^ tile];
   __local const float4* own = sums + out.item;
   const Each total = share_total(totals[out.item], TILE(out), LANE(out), partial);
 #if ATT_CUT
-  store_parts(own - TILE(out), partial, &maxima, o, ldo, out);
+  totals[out.item] = total;
+  barrier(CLK_LOCAL_MEM_FENCE);  // every part's sums are there
+  store_parts(own - TILE(out), totals + (out.item - TILE(out)), &maxima, o, out);
 #else
   EACH_ROW(STORE_ROW, )
 #endif

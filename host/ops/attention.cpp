@@ -11,7 +11,8 @@ namespace clam {
 namespace {
 
 constexpr int kVector = 4;      ///< elements of a vector, keys of a unit
-constexpr int kMostParts = 32;  ///< of the keys of a tile
+constexpr int kMostTiles = 4;   ///< of a group, of several queries
+constexpr int kMostParts = 32;  ///< of the keys of one query
 
 // ---- the problem ----
 
@@ -153,7 +154,7 @@ bool fixes_strides(const Problem& problem) { return flops(problem) >= 2 << 22; }
 /// How work-items share a head.
 struct Cut : Tiling {
   int rows = 1, tiles = 1, lanes = 1, pieces = 1;
-  int parts = 1;  ///< of the keys of a tile; if there are some, they are the tiles
+  int parts = 1;  ///< of the keys of one query: they are the tiles then
 
   Group group() const { return {tiles, lanes}; }
 };
@@ -181,7 +182,7 @@ bool may_double(const Cut& cut, int items, const DeviceInfo& device) {
 
 /// As many lanes as v has vectors of columns, in fours, and then tiles that lie side by side.
 Cut cut_in(int rows, const Request& request) {
-  constexpr int kMostLanes = 64, kMostTiles = 4;
+  constexpr int kMostLanes = 64;
   const AttentionExtents at(request.problem);
   const DeviceInfo& device = request.device;
   const int items = most_items(request);
@@ -198,7 +199,7 @@ Cut cut_in(int rows, const Request& request) {
 }
 
 /// Instructions that add the sums of parts.
-double adding(const Cut& cut) { return cut.parts == 1 ? 0 : 60 + 14.0 * cut.parts * cut.rows; }
+double adding(const Cut& cut) { return cut.parts == 1 ? 0 : 60 + 14.0 * cut.parts; }
 
 Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
   const AttentionExtents at(problem);
@@ -228,8 +229,7 @@ std::vector<Cut> cuts_of(const Request& request) {
     if (cut.rows > cut.lanes) {  // a lane agrees on the maximum of a row
       cut.refused = fmt::format("its rows are more than its {} lanes", cut.lanes);
     }
-    // Where a group has more than one tile, the queries fill it.
-    const bool may_share = cut.tiles == 1 && !at.causal;
+    const bool may_share = at.nq == 1 && !at.causal;
     for (;;) {
       Cut one = cut;
       one.words += fmt::format(",PARTS={}", cut.parts);
@@ -339,8 +339,9 @@ std::array<Operand, 3> operands(const Problem& problem, int lanes) {
   return {operand(problem, "q", 1), operand(problem, "k", rows), operand(problem, "v", rows)};
 }
 
-void add_padding(const Operand& operand, const Problem& problem, const Cut& cut, Plan& plan) {
+void add_padding(const Operand& operand, const Problem& problem, Cut cut, Plan& plan) {
   if (!operand.padded()) return;
+  cut.tiles = std::min(cut.tiles, kMostTiles);
   const Heads &raw = operand.raw, &read = operand.read;
   plan.buffers.push_back(scratch(operand.source, operand.bytes(problem.dtype())));
   plan.launches.push_back(
@@ -391,11 +392,11 @@ void plan_online(const Request& request, Plan& plan) {
   }
   if (cut.parts > 1) options += " -DATT_CUT=1";
   for (const Operand& operand : {q, k, v}) add_padding(operand, problem, cut, plan);
-  plan.launches.push_back(group_launch(
-      "attention.cl", "attention_online", options, cut.group(),
-      ceil_div(at.nq, cut.rows) * cut.parts, cut.lanes * at.heads, at.batch * cut.pieces,
-      arguments(problem, {q.source, k.source, v.source},
-                {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
+  plan.launches.push_back(
+      group_launch("attention.cl", "attention_online", options, cut.group(),
+                   ceil_div(at.nq, cut.rows), cut.lanes * at.heads, at.batch * cut.pieces,
+                   arguments(problem, {q.source, k.source, v.source},
+                             {q.read, k.read, v.read, heads_of(problem, "o")}, q.read.columns)));
   plan.clocks = cut.clocks.predicted;
 }
 

@@ -15,9 +15,10 @@
 //   with
 //                                 chunks, weights are rounded to half first
 //   the sum of weights            n + 2 blocks roundings of its value, and 6 for the division
-// Keys may be summed in up to 32 parts, each from 0. Then a part's sums are brought down once more,
-// which is a block less in each part, and added. Partial sums of a part are differences of those of
-// the whole: its worst case has the largest ones in their place.
+// One query may have its keys in up to 32 parts, summed from 0 each. Their sums are brought down
+// once more, for a block less in each part, and added. Partial sums of a part are differences of
+// those of the whole. The worst case has the largest ones in their place, for any number of
+// queries.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -77,7 +78,7 @@ struct Operands {
   bool sees(std::int64_t row, std::int64_t key) const { return !at.causal || key <= row % at.nq; }
   double blocks() const { return at.nk / kFewestKeys; }
   /// Roundings of what parts have summed: that is brought down and added up.
-  double of_parts() const { return blocks() < 2 ? 0 : 2 * std::min(blocks(), kMostParts); }
+  double of_parts() const { return 2 * std::min(blocks(), kMostParts - 1); }
 };
 
 /// A number and how far off it may be.
