@@ -215,6 +215,14 @@ Work work_of(const Problem& problem, const Cut& cut, const Cost& cost) {
   return work;
 }
 
+/// Whether the keys of one query may be cut into twice as many parts.
+bool may_cut(const Cut& cut, const Request& request) {
+  const AttentionExtents at(request.problem);
+  return at.nq == 1 && !at.causal && 2 * cut.parts <= kMostParts &&
+         cut.parts * cut.lanes <= ceil_div(as_int(at.nk), kVector) &&
+         may_double(cut, most_items(request), request.device);
+}
+
 /// A high tile does more multiply-adds an instruction, a low one makes more warps.
 std::vector<Cut> cuts_of(const Request& request) {
   const Problem& problem = request.problem;
@@ -229,18 +237,15 @@ std::vector<Cut> cuts_of(const Request& request) {
     if (cut.rows > cut.lanes) {  // a lane agrees on the maximum of a row
       cut.refused = fmt::format("its rows are more than its {} lanes", cut.lanes);
     }
-    const bool may_share = at.nq == 1 && !at.causal;
-    for (;;) {
-      Cut one = cut;
-      one.words += fmt::format(",PARTS={}", cut.parts);
-      one.clocks = clocks_of(work_of(problem, cut, cost), device);
-      cuts.push_back(std::move(one));
-      if (!may_share || 2 * cut.parts > kMostParts ||
-          !may_double(cut, most_items(request), device) ||
-          2 * cut.parts * cut.lanes > 2 * ceil_div(as_int(at.nk), kVector)) {
-        break;
-      }
+    const auto add = [&] {
+      cuts.push_back(cut);
+      cuts.back().words += fmt::format(",PARTS={}", cut.parts);
+      cuts.back().clocks = clocks_of(work_of(problem, cut, cost), device);
+    };
+    add();
+    while (may_cut(cut, request)) {
       cut.parts = cut.tiles *= 2;
+      add();
     }
   }
   return cuts;

@@ -21,6 +21,7 @@ namespace clam::winograd_test {
 namespace {
 
 using conv2d_device = test::OpDevice;
+
 Problem conv(const std::string& words) { return Problem::parse("conv2d " + words + " dtype=f32"); }
 
 const DataSet& data_set(const char* name) { return find_data_set(find_op("conv2d"), name); }
@@ -180,10 +181,11 @@ Plan plan_of_pairs(int max_work_group = 0) {
                    {"conv2d_winograd", max_work_group, "VECTORS=2,PARTS=1,LX=1"});
 }
 
-/// A plan whose work-items share 71 channels: of 8 parts, the last has 8, and the others 9.
 Plan plan_of_parts(const std::string& tile, const Problem& problem) {
   return make_plan(problem, gpu_device(find_gpu("g610")), {"conv2d_winograd", 0, tile});
 }
+
+/// 71 channels of a group: of 8 parts, the last has 8 of them, and the others 9.
 const char* const kParts = "n=2 c=142 h=9 w=9 k=12 r=3 pad=1 groups=2 algo=winograd bias residual";
 
 TEST_F(conv2d_device, winograd_finishes_pairs_of_tiles_across_rows_and_images) {

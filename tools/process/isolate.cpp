@@ -90,11 +90,11 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
     if (read == Process::Read::line && fate.out.size() < kMostOutput) fate.out += line + "\n";
     return read;
   };
-  bool is_over = false, is_at_end = false;
-  while (!is_over && !is_at_end) {
+  bool is_over = false;
+  while (!is_over) {
     const Clock::duration left = until - Clock::now();
     const Process::Read last = read();
-    is_at_end = last == Process::Read::end;
+    if (last == Process::Read::end) break;
     // What never stops printing has always a line to read.
     is_over = left < (last == Process::Read::line ? -kGrace : Clock::duration(0)) ||
               (last == Process::Read::nothing && Interruption::came());

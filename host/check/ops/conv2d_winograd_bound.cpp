@@ -88,6 +88,7 @@ class Transforms : public Arithmetic {
                   difference(a[1], a[3])};
     });
   }
+
   /// M of `parts` sums of about as many channels, which are added in order.
   Sixteen of_products(const Sixteen* u, const Sixteen* v, std::int64_t channels, int parts) const {
     const std::int64_t range = (channels + parts - 1) / parts;
@@ -107,6 +108,7 @@ class Transforms : public Arithmetic {
     }
     return m;
   }
+
   std::array<std::array<Bounded, 2>, 2> of_sums(const Sixteen& m) const {
     return twice(m, [this](const Four& a) {
       return std::array<Bounded, 2>{sum(sum(a[0], a[1]), a[2]),
