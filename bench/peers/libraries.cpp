@@ -11,6 +11,7 @@
 
 #include "clam/op.hpp"
 #include "ops/conv2d_problem.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 // After clam's headers, which say which version of OpenCL the headers speak.
