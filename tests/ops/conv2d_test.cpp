@@ -317,6 +317,20 @@ TEST(conv2d, processors_move_x_where_its_planes_share_sets_of_a_cache) {
   EXPECT_EQ(plan("c=512 h=32 w=32 k=512 r=1").launches.size(), 1u);
 }
 
+/// A processor's group of 2 x 8 work-items reads 288 bytes of a plane and its weights, one of 64 x
+/// 1 1,056.
+TEST(conv2d, a_processors_groups_read_few_bytes) {
+  DeviceInfo device = generic_device();
+  const auto group = [&] {
+    return make_plan(parse("conv2d c=256 h=32 w=32 k=512 r=1"), device, {"conv2d_product"})
+        .launches.back()
+        .local;
+  };
+  EXPECT_EQ(group(), (std::array<std::int64_t, 3>{64, 1, 1}));
+  device.type = "cpu";
+  EXPECT_EQ(group(), (std::array<std::int64_t, 3>{2, 8, 1}));
+}
+
 TEST(conv2d, large_3x3_problems_take_two_vectors_and_their_extents_as_constants) {
   const char* large = "c=512 h=32 w=32 k=128 r=3 pad=1";
   EXPECT_TRUE(test::contains(options_on(4, large, "conv2d_3x3"), "VECTORS=2"))
