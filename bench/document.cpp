@@ -4,7 +4,6 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -28,15 +27,10 @@ using nlohmann::json;
 
 /// What repeats the row: folders, problem, variant, device.
 std::string command(const Row& row, const Options& options) {
-  std::string words;
-  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR"}) {
-    const char* folder = std::getenv(name);
-    if (folder && *folder) words += fmt::format("{}={} ", name, shell_quoted(folder));
-  }
-  words += "clam-bench --problem " + shell_quoted(row.problem.text());
+  std::string words =
+      folder_settings() + "clam-bench --problem " + shell_quoted(row.problem.text());
   if (!row.variant.empty()) words += " --variant " + row.way();
-  const char* asked = std::getenv("CLAM_DEVICE");
-  const std::string device = options.device.empty() && asked ? asked : options.device;
+  const std::string device = options.device.empty() ? environment("CLAM_DEVICE") : options.device;
   if (!device.empty()) words += " --device " + shell_quoted(device);
   return words;
 }

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "check/clock.hpp"
-#include "clam/error.hpp"
+#include "runtime/refuse.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
 
@@ -251,9 +251,8 @@ class Workbench {
     const double ns = nanoseconds_since(start);
     cl_int seen = 0;
     runtime_.queue().enqueueReadBuffer(marks, CL_TRUE, 0, sizeof seen, &seen);
-    if (seen != unique + kRound) {
-      throw Refused("the program that ran is not the one that was built");
-    }
+    throw_if<Refused>(seen != unique + kRound,
+                      "the program that ran is not the one that was built");
     peaks_.build_ms = ns * 1e-6;
   }
 
@@ -359,9 +358,8 @@ class Workbench {
       runtime_.queue().enqueueReadBuffer(buffer, CL_TRUE, begin * sizeof(Value),
                                          size * sizeof(Value), part.data());
       for (std::size_t i = 0; i < size; ++i) {
-        if (part[i] == expect(begin + i)) continue;
-        throw Refused(
-            fmt::format("element {} of {} is not what was to be computed", begin + i, count));
+        throw_if<Refused>(part[i] != expect(begin + i),
+                          "element {} of {} is not what was to be computed", begin + i, count);
       }
     }
   }

@@ -13,12 +13,11 @@
 #include "peaks.hpp"
 
 namespace clam::bench {
-namespace {
 
 using nlohmann::json;
 
-json to_json(const PeakRow& row) {
-  json value = {{"name", row.name}, {"us", row.us}};
+static void to_json(json& value, const PeakRow& row) {
+  value = {{"name", row.name}, {"us", row.us}};
   if (row.moves()) {
     value["bytes"] = row.bytes;
     value["gb_per_s"] = row.giga;
@@ -27,19 +26,18 @@ json to_json(const PeakRow& row) {
     value["width"] = row.width;
     value["gflop_per_s"] = row.giga;
   }
-  return value;
 }
 
-PeakRow row_from_json(const json& value) {
-  PeakRow row;
+static void from_json(const json& value, PeakRow& row) {
   value.at("name").get_to(row.name);
   value.at("us").get_to(row.us);
   row.dtype = value.value("dtype", "");
   row.width = value.value("width", 0);
   row.bytes = value.value("bytes", std::int64_t{0});
   row.giga = value.at(row.moves() ? "gb_per_s" : "gflop_per_s").get<double>();
-  return row;
 }
+
+namespace {
 
 /// Calls `visit` with each figure's key, where it is, and whether it is a cost, of which less is
 /// better.
@@ -121,11 +119,10 @@ std::optional<double> floor_us(const Problem& problem, const MeasuredPeak& peak)
 }
 
 json to_json(const Peaks& peaks) {
-  json value = {{"rows", json::array()}};
+  json value = {{"rows", peaks.rows}};
   each_figure([&](const char* key, auto figure, bool) {
     if (peaks.*figure) value[key] = *(peaks.*figure);
   });
-  for (const PeakRow& row : peaks.rows) value["rows"].push_back(to_json(row));
   if (!peaks.refused.empty()) value["refused"] = peaks.refused;
   return value;
 }
@@ -136,7 +133,7 @@ Peaks peaks_from_json(const json& value) {
     using Number = typename std::decay_t<decltype(peaks.*figure)>::value_type;
     if (value.contains(key)) peaks.*figure = value.at(key).get<Number>();
   });
-  for (const json& row : value.at("rows")) peaks.rows.push_back(row_from_json(row));
+  for (const json& row : value.at("rows")) peaks.rows.push_back(row.get<PeakRow>());
   if (value.contains("refused")) value.at("refused").get_to(peaks.refused);
   return peaks;
 }

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "clam/kernels.hpp"
 #include "process/isolate.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::bench {
 namespace {
@@ -103,10 +103,8 @@ void prepare_recording(const Options& options) {
   recorder();
   std::error_code error;
   std::filesystem::create_directories(options.record_failures, error);
-  if (error) {
-    throw BadArgument(fmt::format("--record-failures: there can be no folder {}: {}",
-                                  options.record_failures, error.message()));
-  }
+  throw_if(bool(error), "--record-failures: there can be no folder {}: {}", options.record_failures,
+           error.message());
 }
 
 bool is_to_record(const Result& result) {

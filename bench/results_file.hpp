@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
@@ -138,8 +138,7 @@ inline nlohmann::json parse_json_file(const std::string& path, const char* write
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    throw BadArgument(
-        fmt::format("{} is not JSON (byte {}): give a file of {}", path, error.byte, writer));
+    refuse("{} is not JSON (byte {}): give a file of {}", path, error.byte, writer);
   } catch (const nlohmann::json::exception&) {
     throw BadArgument(fmt::format("{} holds a number that is out of range", path));
   }
@@ -160,12 +159,9 @@ inline Part own_part(const nlohmann::json& document, const std::string& path) {
                       " has no schema number: an older clam-bench wrote it, so measure again");
   }
   const nlohmann::json& schema = own.at("schema");
-  if (!schema.is_number_integer() || schema != kResultsSchema) {
-    throw BadArgument(
-        fmt::format("{} is of schema {}, and this clam reads schema {}; measure "
-                    "again with this version",
-                    path, in_quotes(schema.dump(-1, ' ', true)), kResultsSchema));
-  }
+  throw_if(!schema.is_number_integer() || schema != kResultsSchema,
+           "{} is of schema {}, and this clam reads schema {}; measure again with this version",
+           path, in_quotes(schema.dump(-1, ' ', true)), kResultsSchema);
   return {own, path + ": clam"};
 }
 

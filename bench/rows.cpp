@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <sstream>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "clam/planner.hpp"
 #include "runtime/embedded.hpp"
+#include "runtime/refuse.hpp"
+#include "runtime/text.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::bench {
@@ -27,8 +27,7 @@ std::string default_variant(const Problem& problem, const DeviceInfo& device,
 /// A workload and a node of it on each line of quick.txt.
 std::vector<std::pair<std::string, std::string>> quick_nodes() {
   std::vector<std::pair<std::string, std::string>> nodes;
-  std::istringstream text{std::string(embedded_quick().front().text)};
-  for (std::string line; std::getline(text, line);) {
+  for (const std::string_view line : split(embedded_quick().front().text, '\n')) {
     const std::size_t space = line.find(' ');
     if (line.empty() || line.front() == '#') continue;
     nodes.emplace_back(line.substr(0, space), line.substr(space + 1));
@@ -108,8 +107,7 @@ class Selector {
       }
     }
     if (way == "all") return;
-    throw BadArgument(
-        fmt::format("unknown variant '{}'; there is all{}", variant.substr(0, 60), known));
+    refuse("unknown variant '{}'; there is all{}", variant.substr(0, 60), known);
   }
 
   /// Of the variants that are asked for, those of the op, each with its tile.

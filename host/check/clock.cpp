@@ -5,9 +5,10 @@
 #include <time.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <thread>
 #include <type_traits>
+
+#include "runtime/text.hpp"
 
 namespace clam {
 namespace {
@@ -22,8 +23,8 @@ struct Library {
   double (*other_load)() = nullptr;
 
   Library() {
-    const char* script = std::getenv("CLAM_SCRIPTED_OPENCL");
-    if (!script || !*script) return;  // no other library has a clock: it need not be opened
+    // No other library has a clock: it need not be opened.
+    if (environment("CLAM_SCRIPTED_OPENCL").empty()) return;
     const auto find = [](const char* name, auto& function) {
       void* const found = opencl_function ? opencl_function(name) : ::dlsym(RTLD_DEFAULT, name);
       function = reinterpret_cast<std::decay_t<decltype(function)>>(found);

@@ -391,11 +391,9 @@ Tensors rounded(const Graph::Node& node, const Reference& reference) {
 }  // namespace
 
 const Graph::Node& Graph::node(const std::string& wanted) const {
+  if (const Node* found = find_by_name(nodes, wanted)) return *found;
   std::string known;
-  for (const Node& each : nodes) {
-    if (each.name == wanted) return each;
-    known += " " + each.name;
-  }
+  for (const Node& each : nodes) known += " " + each.name;
   refuse("{}: no node {} in the graph; it has{}", name, in_quotes(wanted),
          known.empty() ? " none" : known);
 }

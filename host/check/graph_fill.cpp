@@ -7,7 +7,7 @@
 // and places of key points in two images of one scene.
 #include "graph_fill.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -290,14 +290,10 @@ const std::vector<Fill>& all_fills() {
 void check_fill(const std::string& graph, const std::string& name, const std::string& wanted,
                 const Shape& shape) {
   const Fill* fill = find_by_name(all_fills(), wanted);
-  if (!fill) {
-    std::string known;
-    for (const Fill& each : all_fills()) known += " " + each.name;
-    refuse("{}: tensor '{}': unknown fill {}; there is{}", graph, name, in_quotes(wanted), known);
-  }
-  if (fill->fits(shape)) return;
-  refuse("{}: tensor '{}': {} needs {}, not {}", graph, name, fill->name, fill->needs,
-         to_string(shape));
+  throw_if(!fill, "{}: tensor '{}': unknown fill {}; there is {}", graph, name, in_quotes(wanted),
+           fmt::join(names_of(all_fills()), " "));
+  throw_if(!fill->fits(shape), "{}: tensor '{}': {} needs {}, not {}", graph, name, fill->name,
+           fill->needs, to_string(shape));
 }
 
 void make_up(HostTensor& values, const std::string& name, const std::string& fill, double scale,

@@ -80,19 +80,17 @@ void GuardedBuffer::refuse_shared_places(const HostTensor& tensor) const {
   if (spec_.strides.empty()) return;
   const HostTensor written = gathered(expected_.data() + guard_, spec_);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    if (written.bits(i) == tensor.bits(i)) continue;
-    refuse(
-        "tensor {}: element {} lies on another, which has another value; "
-        "elements that share a place must be equal",
-        spec_.name, i);
+    throw_if(written.bits(i) != tensor.bits(i),
+             "tensor {}: element {} lies on another, which has another value; elements that share "
+             "a place must be equal",
+             spec_.name, i);
   }
 }
 
 void GuardedBuffer::upload(const HostTensor& tensor) {
-  if (tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape) {
-    refuse("tensor {} is {}[{}], needs {}[{}]", spec_.name, name(tensor.dtype()),
+  throw_if(tensor.dtype() != spec_.dtype || tensor.shape() != spec_.shape,
+           "tensor {} is {}[{}], needs {}[{}]", spec_.name, name(tensor.dtype()),
            to_string(tensor.shape()), name(spec_.dtype), to_string(spec_.shape));
-  }
   expected_ = image(tensor);
   refuse_shared_places(tensor);
   attempt("write tensor " + spec_.name, [&] {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "clam/job_limit.hpp"
 #include "clock.hpp"
 #include "guarded_buffer.hpp"
 #include "op_proof.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -120,8 +120,8 @@ Reason ended_by_driver(const DeviceInfo& device, const LaunchTime& time) {
   constexpr double kNearly = 0.9;
   const JobLimit limit = job_limit(device);
   const double seconds = 1e-9 * time.ns();
-  if (limit.seconds == 0 || seconds < kNearly * limit.seconds) return {};
-  return fmt::format(
+  return reason_if(
+      limit.seconds != 0 && seconds >= kNearly * limit.seconds,
       "a launch took {:.2g} s, and {} ends it after {:.2g} s: its result is not judged", seconds,
       limit.driver, limit.seconds);
 }

@@ -155,8 +155,7 @@ Reason bad_option(const FileTags& tags, const BuildOption& option) {
   const DefineTag* define = tags.define(name);
   if (!define) return fmt::format("option {} is no //@define of {}", name, tags.file);
   if (define->is_switch()) {
-    if (value == "1") return {};
-    return fmt::format("{} is on or off, not {}", name, value);
+    return reason_if(value != "1", "{} is on or off, not {}", name, value);
   }
   const std::vector<std::string>& legal = define->values;
   if (legal.empty() || std::find(legal.begin(), legal.end(), value) != legal.end()) return {};
@@ -171,9 +170,8 @@ Reason bad_null(const ArgTag& tag, const Names& names) {
 
 Reason bad_argument(const ArgTag& tag, const Names& names, const Plan& plan, const Arg& arg) {
   using Kind = ArgTag::Kind;
-  const auto needs = [&](bool fits, const char* what) -> Reason {
-    if (fits) return {};
-    return fmt::format("argument {} needs {}", tag.name, what);
+  const auto needs = [&](bool fits, const char* what) {
+    return reason_if(!fits, "argument {} needs {}", tag.name, what);
   };
   if (tag.kind == Kind::scalar && tag.type == "int") {
     return needs(std::holds_alternative<std::int32_t>(arg), "an int");

@@ -61,9 +61,8 @@ StoredTensor read_stored_tensor(const json& value, const std::string& where,
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(stored.file, error);
   if (error) refuse("{} is missing ({}); {}", stored.file, error.message(), kAgain);
-  if (bytes != static_cast<std::uintmax_t>(stored.bytes)) {
-    refuse("{} has {} bytes, workload.json says {}; {}", stored.file, bytes, stored.bytes, kAgain);
-  }
+  throw_if(bytes != static_cast<std::uintmax_t>(stored.bytes),
+           "{} has {} bytes, workload.json says {}; {}", stored.file, bytes, stored.bytes, kAgain);
   return stored;
 }
 
@@ -76,15 +75,13 @@ HostTensor converted(const HostTensor& tensor, Dtype dtype) {
 
 HostTensor load(const StoredTensor& stored, Dtype dtype, const Shape& shape) {
   const std::string file = read_file(stored.file);
-  if (hash_text(file) != stored.xxh3) {
-    refuse("{} does not have the hash that workload.json says; {}", stored.file, kAgain);
-  }
+  throw_if(hash_text(file) != stored.xxh3, "{} does not have the hash that workload.json says; {}",
+           stored.file, kAgain);
   const HostTensor values = parse_npy(file, stored.file);
   const bool whole = dtype == Dtype::i32;
-  if (values.shape() != shape || whole != (values.dtype() == Dtype::i32)) {
-    refuse("{} holds {}[{}], workload.json says {}[{}]; {}", stored.file, name(values.dtype()),
+  throw_if(values.shape() != shape || whole != (values.dtype() == Dtype::i32),
+           "{} holds {}[{}], workload.json says {}[{}]; {}", stored.file, name(values.dtype()),
            to_string(values.shape()), name(dtype), to_string(shape), kAgain);
-  }
   return converted(values, dtype);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "object_reader.hpp"
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -414,10 +414,8 @@ Workload read_workload(const std::string& name_or_path, const Parameters& parame
   const bool is_name = name_or_path.find('/') == name_or_path.npos &&
                        stem(name_or_path) == name_or_path &&
                        !std::filesystem::is_directory(name_or_path);
-  if (is_name) {
-    refuse("unknown workload '{}'; there is {}, or give the path of a file or folder",
+  throw_if(is_name, "unknown workload '{}'; there is {}, or give the path of a file or folder",
            name_or_path.substr(0, 60), fmt::join(workload_names(), " "));
-  }
   if (!std::filesystem::is_directory(name_or_path)) {
     return parse_workload(read_file(name_or_path), name_or_path, parameters);
   }

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "bundle.hpp"
+#include "runtime/text.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam {
@@ -54,11 +54,6 @@ void replace_folder(std::string& text, const std::string& folder) {
   }
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 constexpr std::array<std::string_view, 2> kFoldersOfHomes{"/home", "/Users"};
 
 /// As it is written, and where it leads to; nothing for a folder that everything is in,
@@ -86,10 +81,10 @@ struct Person {
 
 Person who_is_here() {
   Person person;
-  person.homes.push_back(variable("HOME"));
-  person.names = {variable("USER"), variable("LOGNAME"), variable("SUDO_USER")};
+  person.homes.push_back(environment("HOME"));
+  person.names = {environment("USER"), environment("LOGNAME"), environment("SUDO_USER")};
   person.add(::getpwuid(::getuid()));
-  person.add(::getpwnam(variable("SUDO_USER").c_str()));
+  person.add(::getpwnam(environment("SUDO_USER").c_str()));
   return person;
 }
 

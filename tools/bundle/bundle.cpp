@@ -39,9 +39,8 @@ void require_kernel_names(const Bundle& bundle) {
   for (const Build& build : builds_of(bundle)) {
     const fs::path name(build.file);
     if (name.filename() == name && name.extension() == ".cl") continue;
-    throw BadArgument(
-        fmt::format("{}: a bundle has its kernels in files such as kernel.cl: rename it",
-                    in_quotes(build.file)));
+    refuse("{}: a bundle has its kernels in files such as kernel.cl: rename it",
+           in_quotes(build.file));
   }
 }
 
@@ -50,9 +49,8 @@ void require_plain_names(const Plan& plan) {
   for (const TensorSpec& spec : plan.tensors) {
     const bool plain = std::all_of(spec.name.begin(), spec.name.end(), is_plain);
     if (plain && !spec.name.empty() && spec.name[0] != '.' && spec.name.size() < 100) continue;
-    throw BadArgument(
-        fmt::format("tensor {}: a bundle has files of this name; use letters, digits and _",
-                    in_quotes(spec.name)));
+    refuse("tensor {}: a bundle has files of this name; use letters, digits and _",
+           in_quotes(spec.name));
   }
 }
 
@@ -183,11 +181,10 @@ void refuse_large(const std::vector<TensorSpec>& tensors) {
     // What is expected of floats is stored in f32, with a bound as large.
     bytes += spec.role == Role::input || spec.dtype == Dtype::i32 ? spec.bytes() : 8 * spec.span();
   }
-  if (bytes <= kMostBytes) return;
-  throw BadArgument(fmt::format(
-      "its tensors would take {} MiB, and a bundle may have {}: take a smaller problem that still "
-      "fails (fewer rows, channels or batches)",
-      (bytes + (1 << 20) - 1) >> 20, kMostBytes >> 20));
+  throw_if(bytes > kMostBytes,
+           "its tensors would take {} MiB, and a bundle may have {}: take a smaller problem that "
+           "still fails (fewer rows, channels or batches)",
+           (bytes + (1 << 20) - 1) >> 20, kMostBytes >> 20);
 }
 
 HostTensor in_buffer(const TensorSpec& spec, const HostTensor& dense, std::uint32_t gap) {

@@ -8,13 +8,12 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <regex>
 #include <string_view>
 
 #include "check/compare.hpp"
 #include "check/verify.hpp"
-#include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam {
@@ -224,11 +223,10 @@ std::uint32_t input_gap(Dtype dtype) { return dtype == Dtype::i32 ? 0xA5A5A5A5u 
 
 /// A folder of the machine that the driver is sent to is none that others have.
 void refuse_folders(const std::string& file, const std::string& options) {
-  if ((" " + options).find(" -I") == std::string::npos) return;
-  throw BadArgument(
-      fmt::format("{} is built with '{}': a bundle stands alone, so put the files "
-                  "that it includes into it, and leave out -I",
-                  file, options));
+  throw_if((" " + options).find(" -I") != std::string::npos,
+           "{} is built with '{}': a bundle stands alone, so put the files that it includes into "
+           "it, and leave out -I",
+           file, options);
 }
 
 /// A name for a kernel file in the bundle: its own, without folders, unless another file has it.

@@ -16,35 +16,32 @@
 #include "tokens/letters.hpp"
 
 namespace clam {
-namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// What strangers wrote, made anonymous; facts of the device and this file's own words are not, or
 /// a person or machine called as one of them would damage the file.
-json to_json(const ProofRow& row) {
+static void to_json(json& written, const ProofRow& row) {
   std::vector<std::string> report;
   for (const std::string& line : row.report) report.push_back(anonymous(line));
-  json written{{"device", clam::to_json(row.device)},
-               {"date", row.date},
-               {"files", row.files},
-               {"seen", nullptr},
-               {"cannot", nullptr},
-               {"simulator", row.is_simulator},
-               {"report", report}};
+  written = {{"device", to_json(row.device)},
+             {"date", row.date},
+             {"files", row.files},
+             {"seen", nullptr},
+             {"cannot", nullptr},
+             {"simulator", row.is_simulator},
+             {"report", report}};
   if (row.runs > 1) written["runs"] = row.runs;
   if (row.cannot) {
     written["cannot"] = anonymous(*row.cannot);
   } else {
-    written["seen"] = clam::to_json(row.seen);
+    written["seen"] = to_json(row.seen);
     written["seen"]["reason"] = anonymous(row.seen.reason);
   }
-  return written;
 }
 
-ProofRow row_from_json(const json& from) {
-  ProofRow row;
+static void from_json(const json& from, ProofRow& row) {
   row.device = device_from_json(from.at("device"));
   row.date = from.at("date").get<std::string>();
   row.files = from.at("files").get<std::string>();
@@ -56,8 +53,9 @@ ProofRow row_from_json(const json& from) {
   } else {
     row.cannot = from.at("cannot").get<std::string>();
   }
-  return row;
 }
+
+namespace {
 
 /// Whether many right runs come after one of the same files that went wrong, which they do not
 /// undo.
@@ -187,7 +185,7 @@ Proof read_proof(const std::string& folder) {
   try {
     const json read = json::parse(read_file(path));
     if (read.at("clam_proof") != 1) throw BadArgument("another version of clam wrote it");
-    for (const json& row : read.at("rows")) proof.rows.push_back(row_from_json(row));
+    for (const json& row : read.at("rows")) proof.rows.push_back(row.get<ProofRow>());
     return proof;
   } catch (const std::exception& error) {
     throw BadArgument(fmt::format("{} is damaged, so remove it: {}", path, error.what()));
@@ -195,9 +193,7 @@ Proof read_proof(const std::string& folder) {
 }
 
 void write_proof(const std::string& folder, const Proof& proof) {
-  json rows = json::array();
-  for (const ProofRow& row : proof.rows) rows.push_back(to_json(row));
-  write_file(path_in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", rows}}));
+  write_file(path_in(folder, "proof.json"), json_text({{"clam_proof", 1}, {"rows", proof.rows}}));
 }
 
 std::string proof_text(const Bundle& bundle, const Proof& proof, const std::string& folder) {

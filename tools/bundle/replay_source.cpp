@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "bundle.hpp"
-#include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/embedded.hpp"
 #include "runtime/number_text.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -92,12 +92,9 @@ std::string buffer_table(const Bundle& bundle, std::size_t width) {
 
 /// The row of a tensor or a buffer in the table.
 std::size_t place_of(const Plan& plan, const std::string& name) {
-  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    if (plan.tensors[i].name == name) return i;
-  }
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    if (plan.buffers[i].name == name) return plan.tensors.size() + i;
-  }
+  if (const TensorSpec* tensor = plan.tensor(name)) return tensor - plan.tensors.data();
+  if (const BufferSpec* buffer = plan.buffer(name))
+    return plan.tensors.size() + (buffer - plan.buffers.data());
   throw BadArgument(fmt::format("plan: '{}' is neither a tensor nor a buffer", name));
 }
 
@@ -195,12 +192,11 @@ std::string embedded_tables(const Bundle& bundle, const std::string& folder) {
                           number, number);
     }
   }
-  if (total > kMostSingleFile) {
-    throw BadArgument(fmt::format(
-        "--single-file: kernels and tensors are {} KiB, and one file may have {}: take a smaller "
-        "problem that still fails, or leave --single-file out",
-        (total + 1023) >> 10, kMostSingleFile >> 10));
-  }
+  throw_if(
+      total > kMostSingleFile,
+      "--single-file: kernels and tensors are {} KiB, and one file may have {}: take a smaller "
+      "problem that still fails, or leave --single-file out",
+      (total + 1023) >> 10, kMostSingleFile >> 10);
   return tables + "static const struct embedded embedded[] = {\n" + rows +
          "    {0, 0, 0, 0},\n};\n";
 }

@@ -9,12 +9,12 @@
 
 #include "bundle/last_words.hpp"
 #include "check/npy.hpp"
-#include "clam/error.hpp"
 #include "clam/planner.hpp"
 #include "judge/judge.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "session.hpp"
 
 namespace clam::cli {
@@ -80,9 +80,7 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
   }
   const Fate fate = run_isolated(words, std::chrono::seconds(limit_s), around);
   const std::string errors = steady(fate.errors);
-  if (!keep.empty() && !errors.empty()) {
-    write_file((fs::path(keep) / "driver.log").string(), errors);
-  }
+  if (!keep.empty() && !errors.empty()) write_file(path_in(keep, "driver.log"), errors);
   if (fate.misfortune()) return {misfortune_of(fate, errors), {}};
   const json answer = fate.answer();
   if (answer.contains("error")) throw BadArgument(answer.at("error").get<std::string>());
@@ -93,9 +91,8 @@ CaseRun try_case(const std::string& device, const std::string& folder, int limit
     return run;
   }
   constexpr int kNotStarted = 126;  // or 127: no fault of a driver
-  if (fate.code == kNotStarted || fate.code == kNotStarted + 1) {
-    throw IoError("cannot start this program again: " + words[0]);
-  }
+  throw_if<IoError>(fate.code == kNotStarted || fate.code == kNotStarted + 1,
+                    "cannot start this program again: {}", words[0]);
   // A driver that ends the process with exit() is one that crashes it.
   return {failed(Outcome::crashed,
                  fmt::format("its process ended with exit code {} and gave no result", fate.code)),

@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "check/npy.hpp"
-#include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -175,9 +175,8 @@ std::string find_oclgrind() {
 void check_commands(const char* flag, const std::vector<std::string>& commands) {
   for (const std::string& command : commands) {
     const std::vector<std::string> words = words_of_command(command);
-    if (words.empty() || find_program(words[0]).empty()) {
-      throw BadArgument(fmt::format("{} '{}': there is no such program", flag, command));
-    }
+    throw_if(words.empty() || find_program(words[0]).empty(), "{} '{}': there is no such program",
+             flag, command);
   }
 }
 

@@ -65,8 +65,7 @@ Tensors reference_of(const JudgeRequest& request, const Bundle& bundle) {
   }
   for (const auto& [name, recorded] : bundle.expected) {
     if (reference.count(name) > 0) continue;
-    throw BadArgument(
-        fmt::format("--expect: give output {} too, or nobody says what is right in it", name));
+    refuse("--expect: give output {} too, or nobody says what is right in it", name);
   }
   return reference;
 }

@@ -102,8 +102,7 @@ Asked read_words(const MaliRequest& request) {
   } else if (request.words.size() == 1) {
     asked.pattern = request.words[0];
   } else if (!request.words.empty()) {
-    throw BadArgument(
-        fmt::format("'{}': one pattern at a time, such as 'dense*'", request.words[1]));
+    refuse("'{}': one pattern at a time, such as 'dense*'", request.words[1]);
   }
   return asked;
 }
@@ -391,8 +390,7 @@ int write_models(Cli& cli, const MaliRequest& request) {
   const auto page = [&](const std::string& table) {
     return mali::with_sections(text, [&](const std::string& section) {
       if (section == "models") return table;
-      throw BadArgument(
-          fmt::format("{}: {} is no section of models", request.models, in_quotes(section)));
+      refuse("{}: {} is no section of models", request.models, in_quotes(section));
     });
   };
   page("");  // so that a page that cannot be written is refused at once

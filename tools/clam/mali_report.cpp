@@ -7,6 +7,20 @@
 #include <nlohmann/json.hpp>
 
 namespace clam::mali {
+static void to_json(nlohmann::json& text, const Interval& interval) {
+  text = {interval.low, interval.high};
+}
+
+static void to_json(nlohmann::json& text, const LaunchTime& launch) {
+  text = {{"kernel", launch.kernel},
+          {"items", launch.items},
+          {"issued_per_item", {launch.least.issued, launch.most.issued}},
+          {"issue_us", launch.issue},
+          {"latency_us", launch.latency},
+          {"load_us", launch.load},
+          {"dram_us", launch.dram}};
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, issued, fma, cvt, sfu, load_store, texture, control, mac,
                                    loads, stores, load_bytes, store_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaliocReport, total_cycles, longest_path_cycles, bound_by,
@@ -14,6 +28,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MaliocReport, total_cycles, longest_path_cycl
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Shader, whole, spills, fills, scratch_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelCode, file, kernel, options)
 }  // namespace clam::mali
+
+namespace clam {
+static void to_json(nlohmann::json& text, const ModelTime::Op& op) {
+  text = {{"op", op.name}, {"us", op.us}, {"floor_us", op.floor_us}, {"nodes", op.nodes}};
+}
+
+static void to_json(nlohmann::json& text, const NodeTime& node) {
+  text = {{"node", node.node}, {"us", node.excess()}};
+}
+}  // namespace clam
 
 namespace clam::cli {
 namespace {
@@ -99,10 +123,12 @@ std::string sums_text(const ModelSums& sums, const Workload& workload) {
 
 std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 ? 2 : 1); }
 
+}  // namespace
+
 // ---- JSON ----
 
-json kernel_json(const MaliKernel& code) {
-  json result = static_cast<const mali::KernelCode&>(code);
+static void to_json(json& result, const MaliKernel& code) {
+  result = static_cast<const mali::KernelCode&>(code);
   result["status"] = name(code.status);
   if (code.judgement) {
     result["passes"] = !code.judgement->fails();
@@ -110,7 +136,7 @@ json kernel_json(const MaliKernel& code) {
   }
   if (code.status != Status::compiled) {
     result["reason"] = code.reason;
-    return result;
+    return;
   }
   const mali::Shader& shader = code.shader;
   result.update(json(shader));
@@ -123,49 +149,23 @@ json kernel_json(const MaliKernel& code) {
     result["loops"].push_back(std::move(trip));
   }
   if (code.malioc) result["malioc"] = *code.malioc;
-  return result;
 }
 
-json interval_json(const mali::Interval& interval) { return {interval.low, interval.high}; }
-
-json launch_json(const mali::LaunchTime& launch) {
-  return {{"kernel", launch.kernel},
-          {"items", launch.items},
-          {"issued_per_item", {launch.least.issued, launch.most.issued}},
-          {"issue_us", interval_json(launch.issue)},
-          {"latency_us", interval_json(launch.latency)},
-          {"load_us", interval_json(launch.load)},
-          {"dram_us", interval_json(launch.dram)}};
-}
-
-json row_json(const MaliRow& row) {
-  json result{{"problem", row.asked->problem.text()}, {"calls", row.asked->calls}};
+static void to_json(json& result, const MaliRow& row) {
+  result = {{"problem", row.asked->problem.text()}, {"calls", row.asked->calls}};
   if (!row.asked->node.empty()) result["node"] = row.asked->node;
   if (!row.published.empty()) result["published"] = row.published;
   if (!row.time) {
     result["reason"] = row.reason;
-    return result;
+    return;
   }
   result["variant"] = row.variant;
-  result["predicted_us"] = interval_json(row.time->us);
+  result["predicted_us"] = row.time->us;
   result["predicted_for"] = mali::kPredictedFor;
   result["floor_us"] = row.floor_us;
   if (row.time->mac > 0) result["mac_per_issued"] = row.time->mac_per_issued();
-  for (const mali::LaunchTime& launch : row.time->launches) {
-    result["launches"].push_back(launch_json(launch));
-  }
-  return result;
+  result["launches"] = row.time->launches;
 }
-
-json ops_json(const ModelTime& time) {
-  json ops = json::array();
-  for (const ModelTime::Op& op : time.ops) {
-    ops.push_back({{"op", op.name}, {"us", op.us}, {"floor_us", op.floor_us}, {"nodes", op.nodes}});
-  }
-  return ops;
-}
-
-}  // namespace
 
 ModelSums::ModelSums(const std::vector<MaliRow>& rows) : nodes(rows.size()) {
   std::vector<NodeTime> times;
@@ -222,28 +222,20 @@ void print_gpus(Output& out, const std::vector<MaliReport>& reports, const Workl
 json to_json(const MaliReport& report, const Workload* workload) {
   json result{{"gpu", report.gpu->key},
               {"compiler", report.compiler},
-              {"kernels", json::array()},
-              {"problems", json::array()}};
+              {"kernels", report.kernels},
+              {"problems", report.rows}};
   if (report.failure) result["failure"] = report.failure_text;
-  for (const MaliKernel& kernel : report.kernels) {
-    result["kernels"].push_back(kernel_json(kernel));
-  }
   if (!report.unchanged.empty()) result["unchanged"] = report.unchanged.size();
-  for (const MaliRow& row : report.rows) result["problems"].push_back(row_json(row));
   if (!report.rows.empty()) result["leaves_out"] = mali::leaves_out();
   if (!workload) return result;
   const ModelSums sums(report.rows);
   result["workload"] = {{"name", workload->name},
-                        {"predicted_us", interval_json(sums.us)},
+                        {"predicted_us", sums.us},
                         {"predicted_for", mali::kPredictedFor},
                         {"floor_us", sums.floor_us()},
                         {"nodes_left_out", sums.left_out},
-                        {"ops", ops_json(sums.time)},
-                        {"farthest_above_floor", json::array()}};
-  for (const NodeTime& node : sums.time.farthest) {
-    result["workload"]["farthest_above_floor"].push_back(
-        {{"node", node.node}, {"us", node.excess()}});
-  }
+                        {"ops", sums.time.ops},
+                        {"farthest_above_floor", sums.time.farthest}};
   return result;
 }
 

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/text.hpp"
 
 namespace clam::cli {
 namespace {
@@ -47,8 +47,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 Output::Output() {
-  const char* no_color = std::getenv("NO_COLOR");
-  colours_ = ::isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  colours_ = ::isatty(STDOUT_FILENO) && environment("NO_COLOR").empty();
   terminal_ = ::isatty(STDERR_FILENO);
   stdout_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return;

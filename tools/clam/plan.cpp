@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "clam/op.hpp"
 #include "clam/opencl.hpp"
 #include "clam/planner.hpp"
 #include "cli.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::cli {
 namespace {
@@ -53,9 +53,8 @@ int plan(Cli& cli, const ToldRequest& request) {
 
 /// One that was asked for must be there.
 DeviceInfo planned_for(Cli& cli, const PlanRequest& request) {
-  if (request.gpu.has_value() + request.generic + !cli.device.empty() > 1) {
-    throw BadArgument("plan for one device: --gpu, --generic and --device exclude each other");
-  }
+  throw_if(request.gpu.has_value() + request.generic + !cli.device.empty() > 1,
+           "plan for one device: --gpu, --generic and --device exclude each other");
   if (request.gpu) return board_with(cli, *request.gpu);
   if (request.generic) return generic_device();
   try {

@@ -12,7 +12,6 @@
 #include "bundle/last_words.hpp"
 #include "case_child.hpp"
 #include "check/clock.hpp"
-#include "clam/error.hpp"
 #include "cli.hpp"
 #include "probe/history.hpp"
 #include "process/clean_end.hpp"
@@ -20,6 +19,7 @@
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::cli {
@@ -93,15 +93,11 @@ std::vector<Probe> wanted_probes(const ProbeRequest& request) {
     if (!request.names.empty()) throw BadArgument("give names or --all, not both");
     return known;
   }
-  std::vector<std::string> names;
-  for (const Probe& probe : known) names.push_back(probe.name);
   std::vector<Probe> wanted;
   for (const std::string& name : request.names) {
     const Probe* found = find_by_name(known, name);
-    if (!found) {
-      throw BadArgument(fmt::format("there is no probe {}; `clam probe` lists them{}",
-                                    in_quotes(name), did_you_mean(name, names)));
-    }
+    throw_if(!found, "there is no probe {}; `clam probe` lists them{}", in_quotes(name),
+             did_you_mean(name, names_of(known)));
     wanted.push_back(*found);
   }
   return wanted;
@@ -178,13 +174,12 @@ void print(Output& out, const Row& row) {
                        result.detail, row.probe.advice, row.repeat));
 }
 
-json to_json(const Row& row) {
-  json result = row.probe;
+void to_json(json& result, const Row& row) {
+  result = row.probe;
   result["verdict"] = word(row.result.verdict);
   result["detail"] = row.result.detail;
   result["seconds"] = row.seconds;
   result["repeat"] = row.repeat;
-  return result;
 }
 
 /// Each bad one as a folder for the driver's authors.
@@ -215,8 +210,8 @@ int conclude(Cli& cli, const std::vector<Row>& rows, json& report) {
   for (const Row& row : rows) {
     bad = bad || row.result.bad();
     ran = ran || row.result.verdict == Verdict::ok;
-    report["probes"].push_back(to_json(row));
   }
+  report["probes"] = rows;
   cli.out.line(text);
   cli.out.report("clam_probe", report);
   return bad ? kCheckFailed : ran ? kFine : kNothingRan;
@@ -231,10 +226,8 @@ int probe(Cli& cli, const ProbeRequest& request) {
   for (Probe& wanted : wanted_probes(request)) rows.push_back({std::move(wanted), {}, 0, {}});
   const LocalDevice device = chosen_device(cli);
   const DeviceInfo& info = device.facts;
-  json report{{"device_id", device.id()},
-              {"device", clam::to_json(info)},
-              {"counts", json::object()},
-              {"probes", json::array()}};
+  json report{
+      {"device_id", device.id()}, {"device", clam::to_json(info)}, {"counts", json::object()}};
   if (!cli.out.quiet()) {
     cli.out.line(fmt::format("device {} {} ({}, {}, driver {})", device.id(), info.name,
                              info.platform, info.device_version, info.driver_version));

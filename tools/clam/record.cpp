@@ -21,6 +21,7 @@
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/refuse.hpp"
+#include "runtime/words.hpp"
 #include "tokens/tokens.hpp"
 
 namespace clam::cli {
@@ -51,9 +52,7 @@ void check_request(const RecordRequest& request) {
 std::vector<std::string> sets_to_try(const RunRequest& run) {
   if (run.words.empty() || !run.in.empty() || !run.fill.empty()) return {run.fill};
   const Problem problem = Problem::parse(one_problem_line(run.words));
-  std::vector<std::string> sets;
-  for (const DataSet& set : proof_of(problem).data_sets) sets.push_back(set.name);
-  return sets;
+  return names_of(proof_of(problem).data_sets);
 }
 
 /// What is right: what --expect says, and for the rest what the reference says, if there is one.
@@ -114,8 +113,7 @@ void add_listing(const std::string& folder, const Bundle& bundle) {
   if (malioc.empty()) return;
   const Fate fate =
       run_isolated({malioc, "--opencl", bundle.file}, std::chrono::seconds(60), {folder});
-  if (!fate.out.empty())
-    write_file((fs::path(folder) / "listing.txt").string(), anonymous(fate.out));
+  if (!fate.out.empty()) write_file(path_in(folder, "listing.txt"), anonymous(fate.out));
 }
 
 /// What the person should know of the kernels, which go into the bundle byte for byte.

@@ -2,7 +2,6 @@
 // record.hpp - a case written down as a bundle, from the command line or by a command that met it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -137,18 +137,17 @@ void print(Output& out, const Row& row) {
   if (!row.not_proved.empty()) out.note("this is not in its proof: " + row.not_proved);
 }
 
-json row_json(const Row& row) {
-  json written{{"bundle", row.folder},
-               {"problem", row.problem},
-               {"verdict", row.verdict.word},
-               {"reason", row.reason},
-               {"runs", row.runs},
-               {"wrong", row.wrong},
-               {"recorded", to_json(row.recorded)},
-               {"seen", nullptr}};
+void to_json(json& written, const Row& row) {
+  written = {{"bundle", row.folder},
+             {"problem", row.problem},
+             {"verdict", row.verdict.word},
+             {"reason", row.reason},
+             {"runs", row.runs},
+             {"wrong", row.wrong},
+             {"recorded", clam::to_json(row.recorded)},
+             {"seen", nullptr}};
   if (row.not_proved.empty() && !row.proof.empty()) written["proof"] = row.proof;
-  if (row.runs > 0) written["seen"] = to_json(row.seen);
-  return written;
+  if (row.runs > 0) written["seen"] = clam::to_json(row.seen);
 }
 
 int run_replay(Cli& cli, const ReplayRequest& request) {
@@ -172,7 +171,7 @@ int run_replay(Cli& cli, const ReplayRequest& request) {
       if (runs > 1) cli.out.progress(fmt::format("{}run {} of {}, {}", which, run, runs, folder));
     });
     print(cli.out, row);
-    report["results"].push_back(row_json(row));
+    report["results"].push_back(row);
     code = code_of_all(code, row.verdict.code);
   }
   cli.out.report("clam_replay", report);

@@ -293,8 +293,7 @@ void refuse_options(const RunRequest& request) {
       {"--picture", !request.picture.empty()}, {"--check", request.check}};
   for (const auto& [option, given] : options) {
     if (!given) continue;
-    throw BadArgument(fmt::format(
-        "{} does not go with --workload; `clam verify --workload` checks its nodes", option));
+    refuse("{} does not go with --workload; `clam verify --workload` checks its nodes", option);
   }
 }
 
@@ -445,8 +444,7 @@ int run(Cli& cli, const RunRequest& request) {
   }
   std::optional<PictureFile> behind;
   if (!request.picture.empty()) {
-    if (request.svg.empty())
-      throw BadArgument("--picture is drawn by --svg FILE, which is missing");
+    throw_if(request.svg.empty(), "--picture is drawn by --svg FILE, which is missing");
     behind = read_picture(request.picture);
   }
   Session session(cli);

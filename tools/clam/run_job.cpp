@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "check/graph.hpp"
@@ -13,6 +12,7 @@
 #include "clam/error.hpp"
 #include "runtime/atomic_file.hpp"
 #include "runtime/refuse.hpp"
+#include "runtime/words.hpp"
 
 namespace clam::cli {
 namespace {
@@ -30,10 +30,8 @@ Problem in_any_dtype(const std::string& line) {
 }
 
 std::vector<std::string> dtypes_of(const Schema& schema) {
-  for (const Field& field : schema.fields) {
-    if (field.name == "dtype") return field.choices;
-  }
-  return {};
+  const Field* dtype = find_by_name(schema.fields, "dtype");
+  return dtype ? dtype->choices : std::vector<std::string>();
 }
 
 /// A line without a dtype, with that of the given tensors; without any that has it, as it is.
@@ -49,12 +47,9 @@ std::string with_given_dtype(const std::string& line, const std::vector<std::str
     if (file == files.end() || spec.dtype != any.dtype()) continue;  // indices are i32 always
     const Dtype own = read_npy(file->second).dtype();
     const std::vector<std::string> taken = dtypes_of(any.schema());
-    if (std::find(taken.begin(), taken.end(), name(own)) == taken.end()) {
-      throw BadArgument(fmt::format(
-          "{}: {} holds {}, but {} takes {}; convert it first, as "
-          "with NumPy's astype",
-          spec.name, file->second, name(own), any.schema().name, fmt::join(taken, " or ")));
-    }
+    throw_if(std::find(taken.begin(), taken.end(), name(own)) == taken.end(),
+             "{}: {} holds {}, but {} takes {}; convert it first, as with NumPy's astype",
+             spec.name, file->second, name(own), any.schema().name, fmt::join(taken, " or "));
     if (dtype && own != *dtype) {
       throw BadArgument(
           fmt::format("the tensors differ in dtype: {} is read as {}, {} as {}; convert one, as "
@@ -233,10 +228,9 @@ HostTensor read_tensor(const TensorSpec& spec, const std::string& file,
     return reshaped(tensor, spec.shape);
   }
   const bool same_shape = tensor.shape() == spec.shape;
-  throw BadArgument(fmt::format("{}: {} holds {}, but {} is needed{}", spec.name, file,
-                                type_text(tensor.dtype(), tensor.shape()),
-                                type_text(spec.dtype, spec.shape),
-                                same_shape ? "; convert it first, as with NumPy's astype" : ""));
+  refuse("{}: {} holds {}, but {} is needed{}", spec.name, file,
+         type_text(tensor.dtype(), tensor.shape()), type_text(spec.dtype, spec.shape),
+         same_shape ? "; convert it first, as with NumPy's astype" : "");
 }
 
 RunJob make_job(const RunRequest& request) {

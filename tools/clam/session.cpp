@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -73,12 +72,7 @@ nlohmann::json Session::json() {
 }
 
 std::string Session::repeat(const std::string& arguments) const {
-  std::string prefix;
-  for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR"}) {
-    const char* folder = std::getenv(name);
-    if (folder && *folder) prefix += fmt::format("{}={} ", name, shell_quoted(folder));
-  }
-  return fmt::format("{}clam {} --device {}", prefix, arguments, device_id());
+  return fmt::format("{}clam {} --device {}", folder_settings(), arguments, device_id());
 }
 
 }  // namespace clam::cli

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "check/op_proof.hpp"
-#include "clam/error.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceOptions, check, denormals, native_exp2_ulp, variant)
@@ -130,13 +130,11 @@ Expecting expect_apart(std::function<std::chrono::milliseconds()> left) {
                json{{"problem", problem.text()}, {"options", options}}.dump());
     const Fate fate =
         run_isolated(child_words("", {"shrink", folder.path(), "--reference-only"}), left());
-    if (left() <= std::chrono::milliseconds(0)) {
-      throw Unsupported("its reference takes longer than there is time");
-    }
+    throw_if<Unsupported>(left() <= std::chrono::milliseconds(0),
+                          "its reference takes longer than there is time");
     const json answer = fate.answer();
-    if (answer.is_null()) {
-      throw Unsupported("its reference gave nothing, and ended with " + std::to_string(fate.code));
-    }
+    throw_if<Unsupported>(answer.is_null(), "its reference gave nothing, and ended with {}",
+                          fate.code);
     for (const char* refusal : {"error", "cannot"}) {
       if (answer.contains(refusal)) throw BadArgument(answer.at(refusal).get<std::string>());
     }

@@ -255,23 +255,22 @@ void print(Output& out, const Tuning& tuning) {
                        found.stopped ? "; not all were measured" : ""));
 }
 
-json row_json(const Tuning& tuning) {
+void to_json(json& row, const Tuning& tuning) {
   const tune::Found& found = tuning.found;
-  json row{{"problem", tuning.problem.text()},
-           {"measured", found.done},
-           {"of", found.of},
-           {"bad", found.bad},
-           {"unsteady", found.unsteady},
-           {"stopped", found.stopped}};
+  row = {{"problem", tuning.problem.text()},
+         {"measured", found.done},
+         {"of", found.of},
+         {"bad", found.bad},
+         {"unsteady", found.unsteady},
+         {"stopped", found.stopped}};
   if (found.best.variant.empty()) {
     row["why_not"] = why_none(tuning);
-    return row;
+    return;
   }
   row.update({{"variant", found.best.variant}, {"tile", found.best.tile}, {"us", found.us}});
   if (found.untuned_us > 0) {
     row.update({{"untuned_us", found.untuned_us}, {"share_of_untuned", found.share}});
   }
-  return row;
 }
 
 int run_tune(Cli& cli, TuneRequest request) {
@@ -292,12 +291,11 @@ int run_tune(Cli& cli, TuneRequest request) {
     tunings.push_back(tuner.tune(problem, which));
     print(cli.out, tunings.back());
   }
-  json report{{"results", json::array()}};
+  json report{{"results", tunings}};
   if (!launches.is_null()) report["launches"] = launches;
   std::vector<tune::RankedTime> times;
   int best = 0;
   for (const Tuning& tuning : tunings) {
-    report["results"].push_back(row_json(tuning));
     times.insert(times.end(), tuning.times.begin(), tuning.times.end());
     best += !tuning.found.best.variant.empty();
   }

@@ -7,13 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "clam/error.hpp"
 #include "clam/gpu.hpp"
 #include "process/clean_end.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "record.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 #include "verify_graph.hpp"
 
 namespace clam::cli {
@@ -234,9 +234,8 @@ void take_sets(VerifyRequest& request) {
       take_parameter(text, request);
     }
   }
-  if (!request.parameters.empty() && request.workload.empty()) {
-    throw BadArgument("--set NAME=VALUE goes with --workload, whose parameter it sets");
-  }
+  throw_if(!request.parameters.empty() && request.workload.empty(),
+           "--set NAME=VALUE goes with --workload, whose parameter it sets");
 }
 
 int run_verify(Cli& cli, VerifyRequest& request) {

@@ -38,11 +38,10 @@ void refuse_options(const VerifyRequest& request) {
                                                   {"--dump", !request.dump.empty()},
                                                   {"--oracle", !request.oracle.empty()}};
   for (const auto& [option, given] : options) {
-    if (!given) continue;
-    throw BadArgument(
-        fmt::format("{} needs the graph of a workload: --workload NAME whose nodes name their "
-                    "tensors, and neither a data set nor --variant, which check nodes alone",
-                    option));
+    throw_if(given,
+             "{} needs the graph of a workload: --workload NAME whose nodes name their tensors, "
+             "and neither a data set nor --variant, which check nodes alone",
+             option);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "check/workload.hpp"
-#include "clam/error.hpp"
 #include "process/shell_quoted.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/words.hpp"
 
 namespace clam::cli {
@@ -63,9 +63,8 @@ Rows rows_of_workload(const VerifyRequest& request, bool with_graph) {
 
 Rows named_rows(const VerifyRequest& request, const Graph* graph) {
   const int sources = !request.words.empty() + request.all + !request.workload.empty();
-  if (sources != 1) {
-    throw BadArgument("verify what? Give problems, or --all, or --workload NAME, one of the three");
-  }
+  throw_if(sources != 1,
+           "verify what? Give problems, or --all, or --workload NAME, one of the three");
   if (!request.dtype.empty()) parse_dtype(request.dtype);
   if (request.all) return rows_of_all_cases(request.dtype);
   if (graph && !request.mode.empty()) return {};

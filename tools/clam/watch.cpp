@@ -155,7 +155,7 @@ class Recordings {
     Bundle bundle = read(each);
     bundle.seen =
         failed(Seen::Outcome::hung, fmt::format("it has not ended for {} s", request_.hang_s));
-    hung_bundle_ = (fs::path(request_.target) / ("in-flight-" + bundle.variant)).string();
+    hung_bundle_ = path_in(request_.target, "in-flight-" + bundle.variant);
     publish(hung_bundle_, bundle);
     cli_.out.notice(fmt::format("kernel {} has not ended for {} s; it is in {}", bundle.variant,
                                 request_.hang_s, hung_bundle_));
@@ -233,9 +233,7 @@ class Recordings {
   }
 
   std::string next_folder(const Bundle& bundle) const {
-    return (fs::path(request_.target) /
-            fmt::format("{:03}-{}", written_.size() + 1, bundle.variant))
-        .string();
+    return path_in(request_.target, fmt::format("{:03}-{}", written_.size() + 1, bundle.variant));
   }
 
   const std::vector<DeviceInfo>& devices() {
@@ -330,9 +328,8 @@ int run_program(Cli& cli, const WatchRequest& request, const std::string& raw,
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) break;
-    if (ended < 0 && errno != EINTR) {
-      throw IoError("the program was lost: " + std::string(std::strerror(errno)));
-    }
+    throw_if<IoError>(ended < 0 && errno != EINTR, "the program was lost: {}",
+                      std::strerror(errno));
     recordings.look();
     if (Interruption::came()) {
       if (patience == kPatience) ::kill(child, SIGTERM);

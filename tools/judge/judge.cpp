@@ -119,11 +119,6 @@ HostTensor tolerance(const TensorSpec& spec, const std::optional<HostTensor>& be
 
 // ---- what most of them agree upon ----
 
-/// As a bundle has it: values of floats in f32, the gaps of a tensor with strides as they are.
-HostTensor expected_of(const TensorSpec& spec, const HostTensor& dense) {
-  return in_buffer(spec, converted(dense, held_as(spec.dtype)), 0);
-}
-
 bool is_exact(const HostTensor& bound) {
   for (std::int64_t i = 0; i < bound.size(); ++i) {
     if (bound.get(i) != 0) return false;
@@ -139,7 +134,9 @@ Bundle expecting(const Bundle& bundle, const Tensors& outputs, const Tensors& bo
     if (spec.role != Role::output || outputs.count(spec.name) == 0) continue;
     const HostTensor& bound = bounds.at(spec.name);
     const bool exact = spec.dtype == Dtype::i32 && is_exact(bound);
-    other.expected[spec.name] = expected_of(spec, outputs.at(spec.name));
+    // As a bundle has it: values of floats in f32, the gaps of a tensor with strides as they are.
+    const HostTensor dense = converted(outputs.at(spec.name), held_as(spec.dtype));
+    other.expected[spec.name] = in_buffer(spec, dense, 0);
     if (!exact) other.bounds[spec.name] = in_buffer(spec, bound, 0);
   }
   return other;

@@ -4,11 +4,12 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "runtime/text.hpp"
 
 namespace clam {
 namespace {
@@ -39,8 +40,7 @@ void add_configured(const Machine& machine, const std::string& file, int depth,
 
 std::vector<std::string> library_folders(const Machine& machine) {
   std::vector<std::string> folders;
-  const char* variable = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream path(variable ? variable : "");
+  std::istringstream path(environment("LD_LIBRARY_PATH"));
   for (std::string folder; std::getline(path, folder, ':');) folders.push_back(folder);
   add_configured(machine, "/etc/ld.so.conf", 0, folders);
   for (const char* pattern : {"/usr/lib/*-linux-gnu", "/usr/lib/*-linux-gnueabihf", "/lib64",
@@ -52,11 +52,7 @@ std::vector<std::string> library_folders(const Machine& machine) {
 
 }  // namespace
 
-Machine::Machine()
-    : Machine([] {
-        const char* variable = std::getenv("CLAM_MACHINE");
-        return std::string(variable ? variable : "");
-      }()) {}
+Machine::Machine() : Machine(environment("CLAM_MACHINE")) {}
 
 Machine::Machine(std::string root) : root_(std::move(root)) {
   while (!root_.empty() && root_.back() == '/') root_.pop_back();

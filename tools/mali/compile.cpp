@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -20,6 +19,7 @@
 #include "runtime/atomic_file.hpp"
 #include "runtime/cache_folder.hpp"
 #include "runtime/refuse.hpp"
+#include "runtime/text.hpp"
 #include "runtime/words.hpp"
 #include "tokens/letters.hpp"
 
@@ -351,8 +351,7 @@ namespace {
 
 /// The program that runs the compilers.
 std::string compiler_script() {
-  const char* own = std::getenv("CLAM_MALI_COMPILER");
-  if (own && *own) return own;
+  if (std::string own = environment("CLAM_MALI_COMPILER"); !own.empty()) return own;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"../share/clam/tools", "../tools"}) {
@@ -368,8 +367,7 @@ std::string compiler_script() {
 
 Mesa parse_mesa(const std::string& word) {
   if (const auto mesa = find_word<Mesa>(Words<2>{"debian13", "testing"}, word)) return *mesa;
-  throw BadArgument(
-      fmt::format("there is no Mesa {}: there are debian13 and testing", in_quotes(word)));
+  refuse("there is no Mesa {}: there are debian13 and testing", in_quotes(word));
 }
 
 CompilerOptions default_compiler(Mesa mesa) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "clam/error.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/text.hpp"
 
 namespace clam::mali {
@@ -58,9 +58,7 @@ class Line {
     if (text.empty()) fail(fmt::format("{} is missing", what));
     return text;
   }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw BadArgument(fmt::format("{}: {}", where_, what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { refuse("{}: {}", where_, what); }
 
  private:
   std::istringstream words_;

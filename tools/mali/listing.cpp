@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "clam/error.hpp"
 #include "clam/op.hpp"
 #include "listing_parts.hpp"
+#include "runtime/refuse.hpp"
 #include "runtime/text.hpp"
 #include "tokens/letters.hpp"
 
@@ -115,10 +115,8 @@ Cut cut_out(std::string_view text) {
     if (starts_with(line, kScratch))
       cut.scratch_bytes = leading_int(line.substr(kScratch.size()), "the bytes of scratch");
   }
-  if (cut.kernel.empty())
-    throw BadArgument(
-        "the listing names no kernel: it needs the line 'decl_function NAME () "
-        "(entrypoint)'");
+  throw_if(cut.kernel.empty(),
+           "the listing names no kernel: it needs the line 'decl_function NAME () (entrypoint)'");
   const Family family = family_of(cut);
   if (family == Family::valhall) cut.rows = valhall_rows(lines);
   if (family == Family::bifrost) cut.rows = bifrost_rows(lines);
@@ -128,9 +126,8 @@ Cut cut_out(std::string_view text) {
 /// Occupancy: 1, 2 or, on Midgard, 4.
 int threads_of(const Cut& cut) {
   const double threads = figure(cut, "threads");
-  if (threads != 1 && threads != 2 && threads != 4)
-    throw BadArgument(fmt::format("kernel '{}': {} threads in its SHADER-DB line, needs 1, 2 or 4",
-                                  cut.kernel, threads));
+  throw_if(threads != 1 && threads != 2 && threads != 4,
+           "kernel '{}': {} threads in its SHADER-DB line, needs 1, 2 or 4", cut.kernel, threads);
   return static_cast<int>(threads);
 }
 
@@ -185,8 +182,7 @@ double figure(const Cut& cut, std::string_view name) {
     const bool is_number = stop == part.c_str() + blank && std::isfinite(value);
     if ((own == name || own == new_name) && is_number) return value;
   }
-  throw BadArgument(
-      fmt::format("kernel '{}': its SHADER-DB line has no figure '{}'", cut.kernel, name));
+  refuse("kernel '{}': its SHADER-DB line has no figure '{}'", cut.kernel, name);
 }
 
 void expect_figure(const Cut& cut, std::string_view name, double count) {
@@ -210,12 +206,10 @@ Mnemonic UnitTable::find(std::string_view word) const {
   const std::string_view type = word.substr(dot + 1, word.find('.', dot + 1) - dot - 1);
   const bool has_type = kTypes.find(fmt::format(" {} ", type)) != kTypes.npos;
   const auto unit = units_.find(word.substr(0, word.find('.')));
-  if (unit == units_.end() || (!has_type && is_like_type(type))) {
-    throw BadArgument(
-        fmt::format("the listing has the unknown instruction {}: add it to the tables in "
-                    "tools/mali, with its unit",
-                    in_quotes(word)));
-  }
+  throw_if(unit == units_.end() || (!has_type && is_like_type(type)),
+           "the listing has the unknown instruction {}: add it to the tables in "
+           "tools/mali, with its unit",
+           in_quotes(word));
   return {has_type ? word.substr(0, dot + 1 + type.size()) : unit->first, unit->second};
 }
 

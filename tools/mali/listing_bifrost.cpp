@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "clam/error.hpp"
 #include "listing_parts.hpp"
+#include "runtime/refuse.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam::mali {
@@ -126,8 +126,7 @@ bool is_zero(std::string_view operand) {
 int target_of(std::string_view branch, const std::vector<Clause>& clauses) {
   const std::string_view operand = last_operand(branch);
   if (is_zero(operand)) return static_cast<int>(clauses.size());
-  if (!starts_with(operand, kClause))
-    throw BadArgument(fmt::format("the branch {} names no clause", in_quotes(branch)));
+  throw_if(!starts_with(operand, kClause), "the branch {} names no clause", in_quotes(branch));
   const int number = clause_number(operand);
   const auto target =
       std::lower_bound(clauses.begin(), clauses.end(), number,

@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
-#include "clam/error.hpp"
 #include "listing_parts.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::mali {
 namespace {
@@ -223,15 +223,12 @@ std::vector<Counts> own_trips(const Shader& shader) {
 }
 
 void expect_trips(const Shader& shader, const std::vector<double>& trips) {
-  if (shader.blocks.empty())
-    throw BadArgument(fmt::format("kernel '{}' has no listing to walk through", shader.kernel));
-  if (trips.size() != shader.loops.size())
-    throw BadArgument(fmt::format("kernel '{}' has {} loops, not {}", shader.kernel,
-                                  shader.loops.size(), trips.size()));
+  throw_if(shader.blocks.empty(), "kernel '{}' has no listing to walk through", shader.kernel);
+  throw_if(trips.size() != shader.loops.size(), "kernel '{}' has {} loops, not {}", shader.kernel,
+           shader.loops.size(), trips.size());
   for (const double count : trips)
-    if (!std::isfinite(count) || count < 0)
-      throw BadArgument(
-          fmt::format("kernel '{}': a loop cannot make {} trips", shader.kernel, count));
+    throw_if(!std::isfinite(count) || count < 0, "kernel '{}': a loop cannot make {} trips",
+             shader.kernel, count);
 }
 
 }  // namespace
@@ -245,9 +242,8 @@ void build_blocks(const std::vector<Step>& steps, Shader& shader) {
 }
 
 Counts own_trip(const Shader& shader, std::size_t loop) {
-  if (loop >= shader.loops.size())
-    throw BadArgument(fmt::format("kernel '{}' has no loop {}: it has {}", shader.kernel, loop,
-                                  shader.loops.size()));
+  throw_if(loop >= shader.loops.size(), "kernel '{}' has no loop {}: it has {}", shader.kernel,
+           loop, shader.loops.size());
   return own_trips(shader)[loop];
 }
 

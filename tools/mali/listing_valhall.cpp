@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Valhall: one instruction a line, each of one unit; a branch skips as many as its offset says.
-#include <fmt/core.h>
 
-#include "clam/error.hpp"
 #include "listing_parts.hpp"
+#include "runtime/refuse.hpp"
 #include "tokens/letters.hpp"
 
 namespace clam::mali {
@@ -67,12 +66,10 @@ bool is_jump(std::string_view row) {
 void read_branch(std::string_view row, int at, int steps, Step& step) {
   constexpr std::string_view kOffset = "offset:";
   const std::size_t offset = row.find(kOffset);
-  if (offset == std::string_view::npos)
-    throw BadArgument(fmt::format("the branch {} has no offset", in_quotes(row)));
+  throw_if(offset == std::string_view::npos, "the branch {} has no offset", in_quotes(row));
   const long long target =
       at + 1LL + leading_int(row.substr(offset + kOffset.size()), "the offset of a branch");
-  if (target < 0 || target >= steps)
-    throw BadArgument(fmt::format("the branch {} leads out of its listing", in_quotes(row)));
+  throw_if(target < 0 || target >= steps, "the branch {} leads out of its listing", in_quotes(row));
   step.target = static_cast<int>(target);
   step.falls = !is_jump(row);
 }

@@ -9,20 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "check/manifest.hpp"
-#include "clam/error.hpp"
 #include "kernel_text.hpp"
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::mali {
 namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void reject(const std::string& why) {
-  throw BadArgument(fmt::format("malioc's report: {}", why));
-}
+[[noreturn]] void reject(const std::string& why) { refuse("malioc's report: {}", why); }
 
 /// A value and the keys that lead to it: "shaders[0].variants[0].performance".
 struct Node {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cache.hpp"
-#include "clam/error.hpp"
 #include "clam/op.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam::mali {
 namespace {
@@ -155,9 +155,8 @@ Interval LaunchTime::time() const { return larger(larger(issue, latency), larger
 
 LaunchTime predict(const Launch& launch, const Plan& plan, const Compiled& compiled,
                    const Gpu& gpu) {
-  if (!compiled.shader || !compiled.tags) {
-    throw BadArgument(fmt::format("kernel {} of {} is not compiled", launch.kernel, launch.file));
-  }
+  throw_if(!compiled.shader || !compiled.tags, "kernel {} of {} is not compiled", launch.kernel,
+           launch.file);
   LaunchTime time;
   time.kernel = launch.kernel;
   time.items = product(launch.global);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "clam/error.hpp"
 #include "clean_end.hpp"
 #include "process.hpp"
+#include "runtime/text.hpp"
 
 namespace clam {
 namespace {
@@ -36,9 +36,9 @@ std::vector<std::string> folders_by_full_name() {
   std::vector<std::string> settings;
   for (const char* name : {"CLAM_KERNEL_DIR", "CLAM_TUNED_DIR", "CLAM_PROBE_DIR", "CLAM_CACHE_DIR",
                            "OCL_ICD_VENDORS"}) {
-    const char* value = std::getenv(name);
+    const std::string value = environment(name);
     std::error_code error;
-    if (!value || !*value || *value == '/' || !fs::is_directory(value, error)) continue;
+    if (value.empty() || value[0] == '/' || !fs::is_directory(value, error)) continue;
     settings.push_back(fmt::format("{}={}", name, fs::absolute(value).string()));
   }
   return settings;
@@ -66,8 +66,7 @@ nlohmann::json Fate::answer() const {
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 std::vector<std::string> own_command() {
-  const char* emulator = std::getenv("CLAM_EMULATOR");
-  std::vector<std::string> words = words_of_command(emulator ? emulator : "");
+  std::vector<std::string> words = words_of_command(environment("CLAM_EMULATOR"));
   words.push_back(own_program());
   return words;
 }
@@ -112,8 +111,7 @@ Fate run_isolated(const std::vector<std::string>& words, std::chrono::millisecon
 
 std::string find_program(const std::string& name) {
   if (name.find('/') != name.npos) return is_program(name) ? name : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
+  std::istringstream folders(environment("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string program = folder + "/" + name;
     if (!folder.empty() && is_program(program)) return program;

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "clam/error.hpp"
 #include "clean_end.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 
@@ -20,9 +20,8 @@ class ScratchFolder {
   ScratchFolder() {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-    if (error) {
-      throw IoError("there is no temporary folder: let TMPDIR name one that can be written");
-    }
+    throw_if<IoError>(bool(error),
+                      "there is no temporary folder: let TMPDIR name one that can be written");
     std::string pattern = (folder / "clam-XXXXXX").string();
     const auto held = hold_end();  // a signal between the two would leave it
     if (!::mkdtemp(pattern.data())) throw IoError("cannot make a temporary folder " + pattern);

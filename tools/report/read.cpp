@@ -11,6 +11,7 @@
 #include "check/model_time.hpp"
 #include "clam/gpu.hpp"
 #include "report.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -362,9 +363,8 @@ std::string counts_text(const std::vector<ReportBoard>& boards) {
 
 void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) {
   const nlohmann::json document = parse_json_file(path, "clam mali --json");
-  if (!document.is_object() || !document.contains("clam_mali")) {
-    throw BadArgument(path + " predicts nothing: give a file of clam mali --json");
-  }
+  throw_if(!document.is_object() || !document.contains("clam_mali"),
+           "{} predicts nothing: give a file of clam mali --json", path);
   int added = 0, boards_of_it = 0;
   std::string names;
   for (const Part& gpu : Part(document, path).objects("gpus")) {
@@ -379,10 +379,9 @@ void add_predictions(const std::string& path, std::vector<ReportBoard>& boards) 
     }
   }
   if (added > 0) return;
-  throw BadArgument(fmt::format(
-      "{} is about {}, and {}", path, names.empty() ? "no GPU" : names,
-      boards_of_it == 0 ? "none of the results is of one"
-                        : "none of its problems was measured there by the same variant"));
+  refuse("{} is about {}, and {}", path, names.empty() ? "no GPU" : names,
+         boards_of_it == 0 ? "none of the results is of one"
+                           : "none of its problems was measured there by the same variant");
 }
 
 }  // namespace clam

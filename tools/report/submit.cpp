@@ -13,8 +13,8 @@
 #include "check/op_proof.hpp"
 #include "check/workload.hpp"
 #include "clam/device.hpp"
-#include "clam/error.hpp"
 #include "clam/op.hpp"
+#include "runtime/refuse.hpp"
 
 namespace clam {
 namespace {
@@ -25,7 +25,6 @@ bool all_of(const std::string& text, const std::function<bool(unsigned char)>& h
   return !text.empty() && std::all_of(text.begin(), text.end(), holds);
 }
 
-bool is_hex(const std::string& text) { return all_of(text, ::isxdigit); }
 /// "0.1.0", "2026-11-26"
 bool is_numbers(const std::string& text) {
   return all_of(text, [](unsigned char c) { return std::isdigit(c) || c == '.' || c == '-'; });
@@ -134,7 +133,7 @@ std::string condition(const std::string& reason) {
 
 std::string hash(const std::string& text) {
   constexpr std::size_t kDigits = 16;
-  return is_hex(text) && text.size() == kDigits ? text : "";
+  return all_of(text, ::isxdigit) && text.size() == kDigits ? text : "";
 }
 
 std::string numbers(const std::string& text) { return is_numbers(text) ? text : ""; }
@@ -268,9 +267,8 @@ json own_models(const json& workloads) {
 }  // namespace
 
 Submission without_identity(const json& document) {
-  if (!document.is_object() || !document.contains("clam") || !document["clam"].is_object()) {
-    throw BadArgument("this is no results file: clam-bench --json writes one");
-  }
+  throw_if(!document.is_object() || !document.contains("clam") || !document["clam"].is_object(),
+           "this is no results file: clam-bench --json writes one");
   Sieve sieve;
   for (const auto& [key, value] : document.items()) {
     if (key != "clam") sieve.leave_out(key);

@@ -135,19 +135,15 @@ std::vector<std::uint32_t> values_to_try(const HostTensor& tensor, std::int64_t 
 }
 
 bool shrink_data(Shrinking& shrinking, Making& making) {
-  bool smaller = false;
-  for (const TensorSpec& spec : making.problem.tensors()) {
-    if (spec.role == Role::input) smaller = shrink_input(shrinking, making, spec) || smaller;
-  }
-  return smaller;
+  return any_smaller(making.problem.tensors(), [&](const TensorSpec& spec) {
+    return spec.role == Role::input && shrink_input(shrinking, making, spec);
+  });
 }
 
 bool shrink_elements(Shrinking& shrinking, Making& making) {
-  bool smaller = false;
-  for (const TensorSpec& spec : Plan(*shrinking.smallest().plan).tensors) {
-    if (spec.role == Role::input) smaller = keep_few(shrinking, making, spec) || smaller;
-  }
-  return smaller;
+  return any_smaller(Plan(*shrinking.smallest().plan).tensors, [&](const TensorSpec& spec) {
+    return spec.role == Role::input && keep_few(shrinking, making, spec);
+  });
 }
 
 }  // namespace clam

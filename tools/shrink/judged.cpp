@@ -115,11 +115,8 @@ bool shrink_input(Shrinking& shrinking, const std::string& name) {
 }
 
 bool shrink_inputs(Shrinking& shrinking) {
-  bool smaller = false;
-  for (const auto& [name, tensor] : Bundle(shrinking.smallest()).inputs) {
-    smaller = shrink_input(shrinking, name) || smaller;
-  }
-  return smaller;
+  return any_smaller(Bundle(shrinking.smallest()).inputs,
+                     [&](const auto& input) { return shrink_input(shrinking, input.first); });
 }
 
 /// Those of one dense axis, as buffers of a recorded launch are.
@@ -169,11 +166,8 @@ bool shrink_foreign_data(Shrinking& shrinking) {
 }
 
 bool shrink_buffers(Shrinking& shrinking) {
-  bool smaller = false;
-  for (const TensorSpec& spec : Plan(*shrinking.smallest().plan).tensors) {
-    smaller = shrink_buffer(shrinking, spec) || smaller;
-  }
-  return smaller;
+  return any_smaller(Plan(*shrinking.smallest().plan).tensors,
+                     [&](const TensorSpec& spec) { return shrink_buffer(shrinking, spec); });
 }
 
 }  // namespace clam

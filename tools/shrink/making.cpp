@@ -88,22 +88,19 @@ void find_sources(const Bundle& bundle, Making& making) {
   }
 }
 
-/// Inputs of a data set are held to its own check, as when they were recorded; all others to the
-/// one for any data.
-Check check_of(const Making& making) {
-  return making.given.empty() ? find_data_set(making.problem, making.data_set).check : Check::hard;
-}
-
 void take_data(const Making& making, bool expects, Bundle& bundle) {
   const Tensors inputs = making.inputs();
   take_inputs(inputs, bundle);
   const std::size_t others = making.given.size();
   bundle.data_set = others > 0 && others == inputs.size() ? "" : making.data_set;
   if (!expects) return;
-  making.expecting(
-      making.problem, inputs,
-      reference_options(check_of(making), making.recorded, bundle.plan ? bundle.plan->variant : ""),
-      bundle);
+  // Inputs of a data set are held to its own check, as when they were recorded; all others to the
+  // one for any data.
+  const Check check =
+      others == 0 ? find_data_set(making.problem, making.data_set).check : Check::hard;
+  const std::string variant = bundle.plan ? bundle.plan->variant : "";
+  making.expecting(making.problem, inputs, reference_options(check, making.recorded, variant),
+                   bundle);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // options.cpp - build options that a failure does not need, and whether a kernel file is the same
 // for the compiler without one.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -140,12 +138,9 @@ bool shrink_options_of(Shrinking& shrinking, const Build& build, bool all) {
 }  // namespace
 
 bool shrink_options(Shrinking& shrinking, bool all) {
-  bool smaller = false;
   all = all || shrinking.smallest().build_only();
-  for (const Build& build : builds_of(shrinking.smallest())) {
-    smaller = shrink_options_of(shrinking, build, all) || smaller;
-  }
-  return smaller;
+  return any_smaller(builds_of(shrinking.smallest()),
+                     [&](const Build& build) { return shrink_options_of(shrinking, build, all); });
 }
 
 }  // namespace clam

@@ -23,4 +23,12 @@ Parts first_parts(std::size_t count);
 /// delta debugging asks far more.
 Parts needed(std::size_t count, const std::function<bool(const Parts&)>& holds);
 
+/// Takes the step with each of the items, and says whether any made the case smaller.
+template <typename Items, typename Step>
+bool any_smaller(const Items& items, const Step& step) {
+  bool smaller = false;
+  for (const auto& item : items) smaller = step(item) || smaller;
+  return smaller;
+}
+
 }  // namespace clam

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "clam/error.hpp"
 #include "clam/planner.hpp"
@@ -13,6 +12,7 @@
 #include "process/isolate.hpp"
 #include "process/scratch_folder.hpp"
 #include "runtime/atomic_file.hpp"
+#include "runtime/text.hpp"
 
 namespace clam::tune {
 namespace {
@@ -46,8 +46,7 @@ Ended run(std::vector<std::string> words, const MeasuringOptions& options, int l
   }
   Ended ended;
   ended.fate = run_isolated(words, std::chrono::seconds(options.limit_s * limits), {"", true});
-  std::istringstream errors(ended.fate.errors);
-  for (std::string line; std::getline(errors, line);) {
+  for (const std::string_view line : split(ended.fate.errors, '\n')) {
     if (!line.empty()) ended.said = line;
   }
   if (std::filesystem::exists(file)) ended.document = json::parse(read_file(file), nullptr, false);

@@ -360,9 +360,9 @@ OpProof proof() {
        {"masked", Check::zero_mean,
         "masks of -inf in places and of whole queries; queries with NaN", masked}},
       reference,
-      // A group has 1 to 16 queries, a block 16 to 256 keys by the columns of v; tiles are 1, 2
-      // or 4 queries high. Cases are no larger than that asks for: attention_plain computes all
-      // scores twice for each column.
+      // A block has 16 to 256 keys by the columns of v. Tiles are 1, 2, 4 or 6 queries high; of
+      // one query they may be parts of its keys. Cases are no larger than that asks for:
+      // attention_plain computes all scores twice for each column.
       {
           // Extents of 1, and few products.
           "heads=1 nq=1 nk=1 d=1",
