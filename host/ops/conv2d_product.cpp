@@ -2,6 +2,7 @@
 // conv2d_product.cpp - conv2d by conv2d_product.cl and, where x is no plane yet, conv2d_move.cl.
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "conv2d_plan.hpp"
 
@@ -209,20 +210,24 @@ std::int64_t packed_bytes(const Product& product, int ly) {
   return rows * kTile * product.planes * product.taps * product.kind.weight_size();
 }
 
-/// Bytes of a plane and of its weights that a group reads.
+/// Bytes of a plane and of its weights that a group reads, for each of its work-items.
 double bytes_of_plane(const ProductKind& kind, const ProductCut& cut) {
-  return cut.lx * kTile * double(size_of(kind.dtype)) + cut.ly * cut.channels * kind.weight_size();
+  const double bytes = cut.lx * kTile * double(size_of(kind.dtype)) +
+                       cut.ly * cut.channels * double(kind.weight_size());
+  return bytes / (cut.lx * cut.ly);
 }
 
 /// Groups of up to `items` work-items that take the least clocks. A CPU runs the work-items of a
-/// group one after another. There, of groups as fast, the one of the fewest bytes stays in a cache.
+/// group one after another. There, of groups as fast, the one that reads the fewest bytes is taken,
+/// and of two such the narrower.
 ProductCut with_lanes(ProductCut cut, int items, const Product& product, const Cost& cost,
                       const DeviceInfo& device) {
   const int widest = floor_power_of_two(std::min<std::int64_t>(kGroup, device.max_work_items[0]));
   const int lanes = floor_power_of_two(std::max(items / cut.parts, 1));
   const bool is_cpu = device.type == "cpu";
   const auto order = [&](const ProductCut& one) {
-    return std::make_pair(one.clocks.predicted, is_cpu ? bytes_of_plane(product.kind, one) : 0);
+    return std::make_tuple(one.clocks.predicted, is_cpu ? bytes_of_plane(product.kind, one) : 0,
+                           is_cpu ? one.lx : 0);
   };
   std::optional<ProductCut> best;
   for (cut.lx = std::min(lanes, widest); cut.lx >= 1; cut.lx /= 2) {

@@ -317,8 +317,7 @@ TEST(conv2d, processors_move_x_where_its_planes_share_sets_of_a_cache) {
   EXPECT_EQ(plan("c=512 h=32 w=32 k=512 r=1").launches.size(), 1u);
 }
 
-/// A processor's group of 2 x 8 work-items reads 288 bytes of a plane and its weights, one of 64 x
-/// 1 1,056.
+/// 8 x 8 work-items read 384 bytes of a plane and its weights, 64 x 1 read 1,056.
 TEST(conv2d, a_processors_groups_read_few_bytes) {
   DeviceInfo device = generic_device();
   const auto group = [&] {
@@ -328,7 +327,7 @@ TEST(conv2d, a_processors_groups_read_few_bytes) {
   };
   EXPECT_EQ(group(), (std::array<std::int64_t, 3>{64, 1, 1}));
   device.type = "cpu";
-  EXPECT_EQ(group(), (std::array<std::int64_t, 3>{2, 8, 1}));
+  EXPECT_EQ(group(), (std::array<std::int64_t, 3>{8, 8, 1}));
 }
 
 TEST(conv2d, large_3x3_problems_take_two_vectors_and_their_extents_as_constants) {
