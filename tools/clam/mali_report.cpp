@@ -125,7 +125,7 @@ std::string ms(double us) { return fmt::format("{:.{}f}", us / 1000, us < 10000 
 
 }  // namespace
 
-// ---- JSON ----
+// ---- kernels, rows and reports as JSON ----
 
 static void to_json(json& result, const MaliKernel& code) {
   result = static_cast<const mali::KernelCode&>(code);

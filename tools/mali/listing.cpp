@@ -207,8 +207,8 @@ Mnemonic UnitTable::find(std::string_view word) const {
   const bool has_type = kTypes.find(fmt::format(" {} ", type)) != kTypes.npos;
   const auto unit = units_.find(word.substr(0, word.find('.')));
   throw_if(unit == units_.end() || (!has_type && is_like_type(type)),
-           "the listing has the unknown instruction {}: add it to the tables in "
-           "tools/mali, with its unit",
+           "the listing has the unknown instruction {}: add it to the tables in tools/mali, with "
+           "its unit",
            in_quotes(word));
   return {has_type ? word.substr(0, dot + 1 + type.size()) : unit->first, unit->second};
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Valhall: one instruction a line, each of one unit; a branch skips as many as its offset says.
-
 #include "listing_parts.hpp"
 #include "runtime/refuse.hpp"
 #include "tokens/letters.hpp"
