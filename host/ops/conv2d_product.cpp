@@ -224,10 +224,10 @@ ProductCut with_lanes(ProductCut cut, int items, const Product& product, const C
                       const DeviceInfo& device) {
   const int widest = floor_power_of_two(std::min<std::int64_t>(kGroup, device.max_work_items[0]));
   const int lanes = floor_power_of_two(std::max(items / cut.parts, 1));
-  const bool is_cpu = device.type == "cpu";
   const auto order = [&](const ProductCut& one) {
-    return std::make_tuple(one.clocks.predicted, is_cpu ? bytes_of_plane(product.kind, one) : 0,
-                           is_cpu ? one.lx : 0);
+    const double clocks = one.clocks.predicted;
+    if (device.type != "cpu") return std::make_tuple(clocks, 0., 0);
+    return std::make_tuple(clocks, bytes_of_plane(product.kind, one), one.lx);
   };
   std::optional<ProductCut> best;
   for (cut.lx = std::min(lanes, widest); cut.lx >= 1; cut.lx /= 2) {
